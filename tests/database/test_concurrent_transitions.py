@@ -155,6 +155,13 @@ class TestAtOnce:
         assert pairs == [["WF_INVALID_TRANSITION", "pending_approval"]] * 3
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
 
+    async def test_of_more_than_there_are_connections_one_is_served(self, office: Office) -> None:
+        # The last of them read the instance after the step, and arrived before it.
+        instance = await office.pending()
+        calls = [await asked(office, instance, by="admin") for _ in range(50)]
+
+        assert Counter(await at_once(*calls)) == {"pending_approval": 1, "WF_INVALID_TRANSITION": 49}
+
     async def test_a_second_request_is_served_when_the_first_is_refused(self, office: Office) -> None:
         instance = await office.pending()
         calls = [await asked(office, instance, by="dc.contractor"), await asked(office, instance)]

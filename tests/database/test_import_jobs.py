@@ -143,7 +143,7 @@ class TestTurns:
     async def test_that_were_lost_write_nothing_more(self, works: Works, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(rows, "BATCH", 20)
         await works.started(60)
-        write, batches = run._write, 0
+        write, batches = run._write_batch, 0
 
         async def lose_the_turn(*given: Any) -> Any:
             """Before the second batch another has it: no server can be told that moment."""
@@ -155,7 +155,7 @@ class TestTurns:
             return await write(*given)
 
         with monkeypatch.context() as during:
-            during.setattr(run, "_write", lose_the_turn)
+            during.setattr(run, "_write_batch", lose_the_turn)
             await works.worker().round()
         written = (await works.row()).rows_written
         works.clock.at = NOW + LEASE + timedelta(seconds=1)

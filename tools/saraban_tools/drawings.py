@@ -1,6 +1,4 @@
-"""
-Registers of drawings as large as a project has them after years: read and written as an import does, with the past as its moments.
-"""
+"""Registers of drawings as large as a project has them after years: read and written as an import does, with the past as its moments."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -181,9 +181,7 @@ def _prepare() -> None:
 
 
 def refuse_production(settings: Settings) -> None:
-    """
-    :raises DemoNotForProduction: before a folder, a key or a table is made
-    """
+    """:raises DemoNotForProduction: before a folder, a key or a table is made"""
     if settings.env == "production":
         raise DemoNotForProduction
 

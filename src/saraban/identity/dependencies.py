@@ -1,8 +1,8 @@
 """
-Who is asking, for every HTTP door: a bearer token, or the HttpOnly cookie of the pages.
+Authenticate HTTP requests by a bearer token or the HttpOnly cookie of the pages.
 
-The caller is loaded on a connection that is given back before the endpoint runs: whoever then waits for a lock holds
-none (REQ-LCK-02).
+The caller's connection is released before the endpoint runs, so that a request that waits for a lock holds none
+(REQ-LCK-02).
 """
 
 from collections.abc import Collection
@@ -22,7 +22,7 @@ ACCESS_COOKIE = "saraban_access"
 REFRESH_COOKIE = "saraban_refresh"
 DEVICE_COOKIE = "saraban_device"
 
-# Everything else needs a caller; a test walks the route table.
+# All other routes need a caller; a test checks the route table.
 PUBLIC_PATHS = frozenset(
     {
         "/api/v1/auth/login",
@@ -66,7 +66,7 @@ class PasswordChangeRequired(DomainError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserLimits:
-    """Requests of one user in a minute; 0 is no limit."""
+    """Requests of one user per minute; 0 is no limit."""
 
     searches: int
     previews: int
@@ -78,7 +78,10 @@ class UserLimits:
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """Links to pages, for invitations and new passwords: before which address, and whether they are mailed."""
+    """
+    :param public_url: base of links to pages; the request's own if empty
+    :param are_mailed: links for invitations and passwords are sent by e-mail
+    """
 
     public_url: str
     are_mailed: bool
@@ -111,7 +114,7 @@ def log_in_throttle(request: Request) -> LogInThrottle:
 
 
 def invitation_base(request: Request, *, handed_over: bool = False) -> str | None:
-    """Return what stands before the path of a link that is shown; None where links are mailed, not `handed_over`."""
+    """Return the base URL of a link to show, or None if links are mailed and not `handed_over`."""
     links = wiring(request, IdentityWiring).links
     return None if links.are_mailed and not handed_over else links.base(request)
 
@@ -136,27 +139,29 @@ class UserLimitReached(DomainError):
 
 def policies_of(method: str, path: str, query: Collection[str], media_type: str) -> set[str]:
     """:param query: names of the parameters that are not empty"""
-    found, reads = set(), method == "GET"
+    policies, reads = set(), method == "GET"
     if reads and ("q" in query or f"{path}/".startswith(_SEARCHES)):
-        found.add("searches")
+        policies.add("searches")
     if reads and (path.endswith(_EXPORTS) or (path.startswith("/api/") and path.endswith("/file"))):
-        found.add("exports")
+        policies.add("exports")
     if not reads and media_type not in _WRITTEN:
-        found.add("uploads")
+        policies.add("uploads")
     if not reads and ("dryRun" in query or path.endswith(_PREVIEWS)) and not path.startswith(_COUNTED_BY_NUMBERING):
-        found.add("looks")
-    return found
+        policies.add("looks")
+    return policies
 
 
 async def count_request(request: Request, caller: Caller) -> None:
     """
-    Count a request against the limits of its user. Service accounts whose numbers have no limit have none here.
+    Count a request against the limits of its user.
+
+    A service account without a limit of numbers has none here.
 
     :raises UserLimitReached: when one is used up
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    given = {name for name, value in request.query_params.items() if value}
-    policies = policies_of(request.method, request.url.path, given, media_type)
+    nonempty = {name for name, value in request.query_params.items() if value}
+    policies = policies_of(request.method, request.url.path, nonempty, media_type)
     if not policies or caller.draws_per_minute == 0:
         return
     limits = wiring(request, IdentityWiring).user_limits
@@ -168,12 +173,12 @@ async def count_request(request: Request, caller: Caller) -> None:
         RateLimitRule("uploads", user, limits.upload_bytes_per_day, DAY, size),
         RateLimitRule("looks", user, limits.previews),
     ]
-    await _take(request, [rule for rule in rules if rule.policy in policies])
+    await _count(request, [rule for rule in rules if rule.policy in policies])
 
 
 async def count_refresh(request: Request, refresh_token: str) -> None:
     """
-    Count against the user of the token, or the address when the token is unknown; the token stays as it is.
+    Count a refresh against the token's user, or the address of an unknown token.
 
     :raises UserLimitReached: when the limit is used up
     """
@@ -181,13 +186,13 @@ async def count_refresh(request: Request, refresh_token: str) -> None:
     if most := wired.user_limits.refreshes:
         async with wired.db.reading() as session:
             user = await user_of_token(session, refresh_token)
-        await _take(request, [RateLimitRule("refreshes", str(user or client_address(request)), most)])
+        await _count(request, [RateLimitRule("refreshes", str(user or client_address(request)), most)])
 
 
-async def _take(request: Request, rules: list[RateLimitRule]) -> None:
+async def _count(request: Request, rules: list[RateLimitRule]) -> None:
     if counted := [rule for rule in rules if rule.limit]:
         result = await limiter(request).take(counted)
-        request.state.headers = result.headers  # on every answer, a refusal too
+        request.state.headers = result.headers  # for each response, also a refusal
         if result.refused is not None:
             raise UserLimitReached(values={"seconds": result.reset}, retry_after=result.reset)
 
@@ -199,9 +204,9 @@ Throttle = Annotated[LogInThrottle, Depends(async_dependency(log_in_throttle))]
 
 async def current_caller(request: Request) -> Caller:
     """
-    Return the signed-in caller, with the grants of this moment, read once for a request.
+    Return the signed-in caller with their present grants; loaded once per request.
 
-    Like the contexts below it takes nothing but the request: each dependency of a dependency costs as much as reading a body.
+    It depends on the request only: each further dependency costs as much as reading a body.
 
     :raises NotSignedIn: without a usable token, or when its session, its account or its rights have ended since
     :raises UserLimitReached: when the caller has used up a limit
@@ -210,11 +215,11 @@ async def current_caller(request: Request) -> Caller:
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         wired = wiring(request, IdentityWiring)
-        access = wired.tokens.read(_presented(request))
-        request.state.has_token = True  # known even where the database cannot say whose it is
+        access = wired.tokens.read(_presented_token(request))
+        request.state.has_token = True  # set even if the database is not available
         caller = await wired.callers.load(access.session)
         wired.tokens.require_rights(access, caller)
-        request.state.caller = caller  # the access log names who asked
+        request.state.caller = caller  # for the access log
         await count_request(request, caller)
     if caller.must_change_password and request.url.path not in _PASSWORD_PATHS:
         raise PasswordChangeRequired
@@ -234,7 +239,7 @@ Context = Annotated[RequestContext, Depends(request_context)]
 
 
 async def keyed_context(request: Request) -> RequestContext:
-    """Return the context of a request that may be repeated under its `Idempotency-Key`."""
+    """Return the context with the request's `Idempotency-Key`."""
     ctx = await request_context(request)
     key = idempotency_key(request)
     return ctx if key is None else ctx.with_key(key)
@@ -245,7 +250,7 @@ LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
 class _Guard:
-    """A dependency that returns the context of a caller who has the permission somewhere, or everywhere."""
+    """Require the permission in some scope, or globally, and return the context."""
 
     def __init__(self, permission: str, *, everywhere: bool) -> None:
         self.permission, self.everywhere = permission, everywhere
@@ -259,14 +264,12 @@ class _Guard:
 
 
 class _KeyedGuard(_Guard):
-    """The same for a request that may be repeated under its `Idempotency-Key`."""
-
     async def __call__(self, ctx: KeyedContext) -> RequestContext:
         return await super().__call__(ctx)
 
 
 def guarded(permission: str, *, everywhere: bool = False) -> Any:
-    """Return a context whose caller has `permission` somewhere, or `everywhere`; the service decides about the thing itself."""
+    """Require `permission` in some scope, or globally; the service checks the actual scope."""
     return Depends(_Guard(permission, everywhere=everywhere))
 
 
@@ -276,14 +279,16 @@ def guarded_keyed(permission: str) -> Any:
 
 def require_token(request: Request) -> None:
     """
-    Check the signature and the times of the access token, without the database.
+    Check the signature and times of the access token without the database.
 
-    :raises NotSignedIn: before the body of a stranger's request is read
+    It runs before the body of a request is read.
+
+    :raises NotSignedIn: without a token that is valid now
     """
-    token_issuer(request).read(_presented(request))
+    token_issuer(request).read(_presented_token(request))
 
 
-def _presented(request: Request) -> str:
+def _presented_token(request: Request) -> str:
     header = request.headers.get("authorization")
     if header is not None:
         scheme, _, token = header.partition(" ")
@@ -298,7 +303,7 @@ def _presented(request: Request) -> str:
 
 
 def refuse_cross_site(request: Request) -> None:
-    """:raises CrossSiteRequest: when the browser says that the request did not start on our own pages"""
+    """:raises CrossSiteRequest: when the browser reports that another site made the request"""
     if request.method in _SAFE:
         return
     site = request.headers.get("sec-fetch-site")

@@ -1,8 +1,4 @@
-"""
-Rows of people, the organizations they work for, what their roles allow, and their refresh tokens.
-
-Rules live in `domain`; which organization takes part in which project is `projects`' business.
-"""
+"""Tables of accounts, organizations, roles and refresh tokens."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,8 +17,6 @@ from saraban.kit.keys import keyed
 
 
 class OrganizationRole(Base):
-    """The business role of an organization: OWNER, DESIGNER, CONSULTANT, CONTRACTOR, …"""
-
     __tablename__ = "organization_roles"
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -34,7 +28,7 @@ class OrganizationRole(Base):
 
 @keyed("organization_code")
 class Organization(HasPublicId, Base):
-    """`organization_code` is printed inside document numbers, so it compares byte for byte."""
+    """`organization_code` is printed in document numbers, so it compares byte for byte."""
 
     __tablename__ = "organizations"
 
@@ -51,13 +45,13 @@ class Organization(HasPublicId, Base):
 
 @keyed("username")
 class User(HasPublicId, Base):
-    """An account. A service account (`is_service`) acts for a program; one without a usable hash cannot log in."""
+    """A person's or program's account; an account without a usable hash cannot log in."""
 
     __tablename__ = "users"
 
     user_id: Mapped[int] = mapped_column(primary_key=True)
     username: Mapped[str] = mapped_column(Code(50), unique=True)
-    # Whoever compares it or replaces it asks for it: nobody else reads it along.
+    # Loaded only by statements that undefer it.
     password_hash: Mapped[str] = mapped_column(sa.String(255), deferred=True, deferred_raiseload=True)
     first_name: Mapped[str | None] = mapped_column(sa.String(50))
     last_name: Mapped[str | None] = mapped_column(sa.String(50))
@@ -68,11 +62,11 @@ class User(HasPublicId, Base):
     )
     is_active: Mapped[bool] = mapped_column(default=True)
     is_service: Mapped[bool] = mapped_column(default=False)
-    # Numbers a service account may draw in a minute: null is everybody's limit, 0 is no limit (REQ-OPS-02).
+    # Numbers that a service account may issue per minute: null is the general limit, 0 is no limit (REQ-OPS-02).
     draws_per_minute: Mapped[int | None]
     must_change_password: Mapped[bool] = mapped_column(default=False)
     failed_attempts: Mapped[int] = mapped_column(default=0)
-    # When failures were last forgiven (unlocked, another password): the throttle counts only those since.
+    # The throttle ignores failed log-ins before this moment (last unlocked, or password replaced).
     locked_until: Mapped[datetime | None]
     last_login_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
@@ -92,15 +86,15 @@ def name_columns(person: type[User]) -> Sequence[sa.ColumnElement[Any]]:
 
 
 def named(name: str, person: type[User]) -> Bundle[Any]:
-    """Return a person among the columns of a row, with what they are called by."""
+    """Bundle the name columns of a person in a row."""
     return Bundle(name, *name_columns(person))
 
 
 class UserInvitation(Base):
     """
-    The open one-time link of an account, at most one; the row goes when it is used or replaced.
+    The open one-time link of an account; the row is deleted when it is used.
 
-    Only the SHA-256 of the token is kept.
+    Only the SHA-256 of the token is stored.
     """
 
     __tablename__ = "user_invitations"
@@ -114,7 +108,7 @@ class UserInvitation(Base):
 
 
 class SetupToken(Base):
-    """What opens the set-up page of an empty installation: one row at most, with the SHA-256 of the token."""
+    """The one-time token of the set-up page: at most one row, with the token's SHA-256."""
 
     __tablename__ = "setup_tokens"
 
@@ -124,8 +118,6 @@ class SetupToken(Base):
 
 
 class UserPreference(Base):
-    """How one user wants to be told things, and in which language."""
-
     __tablename__ = "user_preferences"
 
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
@@ -136,21 +128,21 @@ class UserPreference(Base):
     # Hours of the deployment's zone; both or neither.
     quiet_from: Mapped[int | None]
     quiet_until: Mapped[int | None]
-    # Which channels a kind of notice goes by, where the user chose; the kinds are the business of `notifications`.
+    # The channels that the user chose for a kind of notice; `notifications` defines the kinds.
     channels: Mapped[dict[str, JsonObject] | None] = mapped_column(sa.JSON(none_as_null=True))
     ui_theme: Mapped[str] = mapped_column(sa.String(20), default="light")
     language: Mapped[str] = mapped_column(sa.String(5), default="th")
-    # The public id of the project that was chosen last; whether its chooser may see it is asked where it counts.
+    # The project that the user chose last; readers must check that the user may see it.
     project_uuid: Mapped[UUID | None] = mapped_column(sa.Uuid())
     updated_at: Mapped[datetime]
 
 
 class Role(HasPublicId, Base):
     """
-    A named set of permissions; `scope` is the level at which it can be assigned.
+    A named set of permissions; `scope` is the level at which it is assigned.
 
-    One that shipped (`is_system`) stays as it is. One of a project is given in that project and its contracts alone. One
-    that is closed has a `deleted_at` and gives nothing until it is reopened.
+    A shipped role (`is_system`) cannot be changed. A project's role is assigned only in that project and its contracts.
+    A closed role has a `deleted_at` and gives no permissions.
     """
 
     __tablename__ = "roles"
@@ -191,7 +183,7 @@ class RolePermission(Base):
 
 
 class UserAssignment(HasPublicId, Base):
-    """A user has a role in one organization, one project or one contract, or everywhere when none is set."""
+    """A role of a user in one organization, project or contract, or everywhere if none is set."""
 
     __tablename__ = "user_assignments"
     __table_args__ = public_id_index(
@@ -215,15 +207,15 @@ class UserAssignment(HasPublicId, Base):
     contract_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contracts.id", ondelete="CASCADE"), index=True)
     assigned_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"), index=True)
     assigned_at: Mapped[datetime]
-    # It counts from the first moment until before the second; null is without an end.
+    # Begin (inclusive) and end (exclusive); null is without a limit.
     valid_from: Mapped[datetime | None]
     valid_until: Mapped[datetime | None]
-    # When it begins or ends next, until those who keep lists of who is asked have been told; null is never.
+    # The next begin or end that has not been announced; null if there is none.
     changes_at: Mapped[datetime | None]
 
 
 class DatabaseNow(FunctionElement[datetime]):
-    """The database's clock, in whatever statement it stands: the clocks of servers differ."""
+    """The database's clock at the moment of the statement: the clocks of servers differ."""
 
     type = UtcDateTime()
     inherit_cache = True
@@ -241,7 +233,9 @@ def _now_on_sqlite(_element: DatabaseNow, _compiler: object, **_how: object) -> 
 
 def in_force(given: Any = table_of(UserAssignment).c) -> sa.ColumnElement[bool]:
     """
-    Whether an assignment counts at the moment it is read: every statement that asks what somebody may do asks this.
+    Return whether an assignment's period includes the present moment.
+
+    Each statement that reads permissions must contain this condition.
 
     :param given: columns of the table, or an alias of the class
     """
@@ -253,7 +247,7 @@ def in_force(given: Any = table_of(UserAssignment).c) -> sa.ColumnElement[bool]:
 
 
 def carries(*permissions: str) -> sa.ColumnElement[bool]:
-    """Whether the role at hand has one of the permissions."""
+    """Return whether the statement's role has one of the permissions."""
     role, given, permission = table_of(Role).c, table_of(RolePermission).c, table_of(Permission).c
     return (
         sa.exists()
@@ -264,9 +258,10 @@ def carries(*permissions: str) -> sa.ColumnElement[bool]:
 
 class RefreshToken(HasPublicId, Base):
     """
-    A rotating refresh token of a session (`family`, its public id); only the SHA-256 of the token is kept.
+    A refresh token of a session, whose public id is `family`; only its SHA-256 is stored.
 
-    A session lives while it has a row that is not revoked, at most one. An exchanged row has a `replaced_by_token`.
+    A session is open while it has a row that is not revoked; it has at most one. A rotated row has a
+    `replaced_by_token`.
     """
 
     __tablename__ = "refresh_tokens"
@@ -276,7 +271,7 @@ class RefreshToken(HasPublicId, Base):
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
     family: Mapped[UUID]
     token_hash: Mapped[str] = mapped_column(Code(64), unique=True)
-    # An exchanged token is kept until the session's absolute limit, so that a second use is noticed.
+    # A rotated token is kept until the session's absolute limit, so that a second use is detected.
     expires_at: Mapped[datetime]
     session_started_at: Mapped[datetime]
     is_revoked: Mapped[bool] = mapped_column(default=False)

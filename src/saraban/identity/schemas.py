@@ -1,4 +1,4 @@
-"""Requests and answers about sessions, the caller and organizations."""
+"""Request and response models of sessions, accounts, organizations and roles."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -31,7 +31,7 @@ class LogIn(Schema):
     model_config = _example(username="dc.contractor", password="saraban-demo")  # noqa: S106  the demo tells everybody
 
     username: Annotated[str, SingleLine(50)]
-    # Taken as it is typed: folding or trimming would change what somebody chose.
+    # Not folded or trimmed: that would change the chosen password.
     password: str = Field(min_length=1, max_length=128, description="At most 128 characters.")
 
 
@@ -54,7 +54,7 @@ class PasswordChange(Schema):
         currentPassword="Old-Harbour-61", newPassword="New-Harbour-62", refreshToken=_REFRESH_EXAMPLE
     )
 
-    # Taken as they are typed, like the password of a log-in.
+    # Not folded or trimmed.
     current_password: str = Field(min_length=1, max_length=128, description="The present one.")
     new_password: str = Field(
         min_length=1,
@@ -102,7 +102,7 @@ class UserIn(Schema):
     first_name: Annotated[str, SingleLine(50, 0)] = ""
     last_name: Annotated[str, SingleLine(50, 0)] = ""
     organization_public_id: UUID | None = Field(None, description="Whom the person works for.")
-    # Taken as it is typed, like the password of a log-in.
+    # Not folded or trimmed.
     password: str | None = Field(
         None,
         min_length=1,
@@ -167,7 +167,7 @@ class UserChangedOut(UserOut):
 
 
 class UserSecretOut(UserOut):
-    """What is told once, in the first answer only."""
+    """An account with secrets that only the first response contains."""
 
     invitation_url: str | None = Field(
         None, description="The one-time link, where it is not mailed to the person alone."
@@ -184,7 +184,7 @@ class InvitedPersonOut(Schema):
 
 
 class KnownPersonOut(Schema):
-    """A person of the sheet who has an account, which stays as it is."""
+    """A person of the sheet who has an account already, which is not changed."""
 
     row: int = Field(description="Its row in the sheet.", examples=[3])
     username: str
@@ -226,7 +226,7 @@ class OrganizationSummary(Schema):
 
 
 class OrganizationSearch(Schema):
-    model_config = ConfigDict(extra="ignore")  # the place in the list is asked for beside it
+    model_config = ConfigDict(extra="ignore")  # cursor and limit are parameters beside it
 
     search: Annotated[str, SingleLine(100)] | None = Field(
         None, description="Part of the code or the name.", examples=["ผรม"]
@@ -236,7 +236,7 @@ class OrganizationSearch(Schema):
 
 
 class HeldRoleScope(Schema):
-    """What a role is limited to."""
+    """The organization, project or contract that a role is limited to."""
 
     public_id: UUID
     code: str
@@ -333,7 +333,7 @@ class NewRole(Schema):
 
 
 class RoleChanges(Schema):
-    """What is left out stays."""
+    """Fields that are left out stay."""
 
     model_config = _example(permissions=["document.view", "workflow.action_review"])
 
@@ -346,7 +346,7 @@ class RoleChanges(Schema):
 
 
 class RoleOut(Schema):
-    """A role: what it is called, where it is given, and what it lets people do."""
+    """A role: its names, its level and its permissions."""
 
     public_id: UUID
     name: str = Field(examples=["Contract Admin"])
@@ -362,7 +362,7 @@ class RoleOut(Schema):
 
 
 class PermissionOut(Schema):
-    """One thing that may be done, and what it is about."""
+    """A permission and its module."""
 
     name: str = Field(examples=["workflow.action_review"])
     module: str = Field(examples=["workflow"])

@@ -1,8 +1,9 @@
 """Repeat work after a lost database connection (REQ-LCK-08, decision 57)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from time import monotonic
 from typing import ParamSpec, TypeVar
 
@@ -38,6 +39,11 @@ def is_lost(error: BaseException) -> bool:
     return isinstance(error, DBAPIError | DriverError) and (number in _LOST or by_text)
 
 
+@cache
+def _pauses(retries: int, pause: float) -> Sequence[float]:
+    return [0.0, *(pause * 2**count for count in range(retries))] if retries else []
+
+
 @dataclass(slots=True)
 class Reconnection:
     """
@@ -51,8 +57,8 @@ class Reconnection:
     listener: Callable[[int], None] | None = None
 
     async def run(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Stop when the total time of the pauses is over."""
-        pauses = [0.0, *(self.pause * 2**count for count in range(self.retries))] if self.retries else []
+        """Repeat the attempt until it succeeds, or the total time of the pauses is over."""
+        pauses = _pauses(self.retries, self.pause)
         until = 0.0
         for count, pause in enumerate(pauses, 1):
             try:

@@ -27,11 +27,7 @@ class SearchChange(Base):
 
 
 class SearchNode(Base):
-    """
-    A node with an index.
-
-    :param position: its index contains each change up to this `id`
-    """
+    """:param position: its index contains each change up to this `id`"""
 
     __tablename__ = "search_nodes"
 

@@ -55,8 +55,6 @@ class Beats(Protocol):
 @dataclass(frozen=True, slots=True)
 class Pace:
     """
-    How a worker goes about its work.
-
     :param poll: seconds after which it looks for events that nobody woke it for
     :param lease: how long an event stays with a worker that is never heard of again
     :param busy: whether requests are being answered in this process

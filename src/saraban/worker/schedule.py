@@ -105,15 +105,17 @@ class DailyRun:
             return None
 
     async def put_off(self, claim: datetime, session: AsyncSession) -> None:
-        await self._release(claim, session, claimed_until=await database_now(session) + RETRY_PAUSE)
+        if (row := await self._lock_claimed(claim, session)) is not None:
+            row.claimed_until = await database_now(session) + RETRY_PAUSE
 
     async def complete(self, claim: datetime, session: AsyncSession) -> None:
-        await self._release(claim, session, claimed_until=None, done_for=self.due)
+        if (row := await self._lock_claimed(claim, session)) is not None:
+            row.claimed_until, row.done_for = None, self.due
 
-    async def _release(self, claim: datetime, session: AsyncSession, **values: datetime | None) -> None:
-        """Save the end of a run, unless the claim lapsed and another process has claimed the run since."""
-        mine = sa.update(TimerRun).where(TimerRun.name == self.name, TimerRun.claimed_until == claim)
-        await session.execute(mine.values(**values))
+    async def _lock_claimed(self, claim: datetime, session: AsyncSession) -> TimerRun | None:
+        """Return the row, unless the claim lapsed and another process has claimed the run since."""
+        row = await session.get(TimerRun, self.name, with_for_update=True)
+        return row if row is not None and row.claimed_until == claim else None
 
     async def _is_open(self, session: AsyncSession, row: TimerRun | None) -> bool:
         if row is None:

@@ -48,7 +48,7 @@ class TestFile:
 
 class TestRegister:
     async def test_asks_the_database_no_more_for_many_rows_than_for_few(self, desk: Desk, app: Any) -> None:
-        for _ in range(6):
+        for _ in range(7):
             await desk.write("dc.contractor", "rfas", desk.rfa())
         statements: list[str] = []
 

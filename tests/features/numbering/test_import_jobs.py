@@ -111,7 +111,7 @@ class TestUpload:
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         key = {"Idempotency-Key": "import-of-old-letters"}
-        received = uploads._receive
+        received = uploads._save
 
         async def lost(*given: Any) -> None:
             await received(*given)
@@ -119,7 +119,7 @@ class TestUpload:
             raise DBAPIError("COMMIT", None, ConnectionResetError(), connection_invalidated=True)
 
         with monkeypatch.context() as once:
-            once.setattr(uploads, "_receive", lost)
+            once.setattr(uploads, "_save", lost)
             first = await desk.send(letter(1), **key)
         again = await desk.send(letter(1), **key)
 
@@ -130,7 +130,7 @@ class TestUpload:
     async def test_that_is_broken_off_while_it_is_committed_keeps_its_file(
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        received, arrived = uploads._receive, asyncio.Event()
+        received, arrived = uploads._save, asyncio.Event()
 
         async def held(*given: Any) -> None:
             await received(*given)
@@ -139,7 +139,7 @@ class TestUpload:
             await asyncio.Event().wait()
 
         with monkeypatch.context() as once:
-            once.setattr(uploads, "_receive", held)
+            once.setattr(uploads, "_save", held)
             sending = asyncio.create_task(desk.send(letter(1)))
             await arrived.wait()
             sending.cancel()

@@ -1,1 +1,0 @@
-"""Rules of who may do what; pure."""

@@ -1,7 +1,7 @@
 """
-Which of somebody's roles decides that they may do a thing, and which would if it counted now.
+Find the roles that decide a permission, and the roles that would if they counted now.
 
-No rule stands here a second time: the guard of the thing itself is asked, of the person with fewer roles or with more.
+Each function calls the action's own guard with a person of fewer or more roles, so that no rule exists twice.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -62,7 +62,7 @@ class Reason(StrEnum):
 @dataclass(frozen=True, slots=True)
 class GivenRole:
     """
-    A role that was given to somebody, whether it counts or not.
+    A role that was given to a person, whether it counts now or not.
 
     :param called: the role's name in both languages
     :param place: the code of its organization, project or contract; None for everywhere
@@ -83,10 +83,10 @@ class GivenRole:
 @dataclass(frozen=True, slots=True)
 class CarryingRole:
     """
-    A role that carries what is missing, whether anybody has it or not.
+    A role that gives a missing permission, whether a person holds it or not.
 
     :param called: its name in both languages
-    :param places: codes of where it would count; none for everywhere
+    :param places: codes of the places where it would count; none for everywhere
     """
 
     name: str
@@ -102,10 +102,10 @@ class CarryingRole:
 @dataclass(frozen=True, slots=True)
 class GuardDecision:
     """
-    What the guard says, and because of what.
+    The result of a guard and its reason.
 
-    :param deciding: the fewest roles that are enough; none where it takes no role
-    :param not_now: a role that would be enough, if it counted
+    :param deciding: the fewest roles that suffice; none if no role is needed
+    :param not_now: a role that would suffice if it counted now
     :param elsewhere: roles that give one of the permissions in another place
     """
 
@@ -119,61 +119,69 @@ def decide(
     person: Caller, held: Collection[GivenRole], guard: Guard, permissions: Collection[str] = ()
 ) -> GuardDecision:
     """
-    Ask the guard, and find the roles because of which it says so.
+    Call the guard and find the roles that decide.
 
-    :param permissions: of which one would do, as far as it is a matter of these
+    :param permissions: permissions of which one would suffice
     """
-    now = [one for one in held if one.standing is Standing.IN_FORCE]
+    active = [role for role in held if role.standing is Standing.IN_FORCE]
     if guard(person):
-        return GuardDecision(allowed=True, deciding=_fewest(person, now, guard))
-    asleep = (one for one in held if one.standing is not Standing.IN_FORCE)
+        return GuardDecision(allowed=True, deciding=_minimal_roles(person, active, guard))
+    inactive = (role for role in held if role.standing is not Standing.IN_FORCE)
     return GuardDecision(
         allowed=False,
-        not_now=next((one for one in asleep if guard(_with(person, [*now, one]))), None),
-        elsewhere=tuple(one for one in now if any(map(one.grant.gives, permissions))),
+        not_now=next((role for role in inactive if guard(_replace_roles(person, [*active, role]))), None),
+        elsewhere=tuple(role for role in active if any(map(role.grant.gives, permissions))),
     )
 
 
 def enough(person: Caller, held: Collection[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:
-    return tuple(one for one in held if one.standing is Standing.IN_FORCE and guard(_with(person, [one])))
+    return tuple(role for role in held if role.standing is Standing.IN_FORCE and guard(_replace_roles(person, [role])))
 
 
-def _fewest(person: Caller, held: Iterable[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:
-    """Leave out one after the other, the widest first, as long as the guard still says yes."""
-    kept = sorted(held, key=lambda one: not one.grant.is_global)
-    for one in list(kept):
-        fewer = [other for other in kept if other is not one]
-        if guard(_with(person, fewer)):
-            kept = fewer
-    return tuple(kept)
+def _minimal_roles(person: Caller, held: Iterable[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:
+    """Remove roles, global ones first, as long as the guard still allows."""
+    roles = sorted(held, key=lambda role: not role.grant.is_global)
+    for role in list(roles):
+        remaining = [other for other in roles if other is not role]
+        if guard(_replace_roles(person, remaining)):
+            roles = remaining
+    return tuple(roles)
 
 
-def _with(person: Caller, held: Collection[GivenRole]) -> Caller:
-    """The same person with these roles alone; whoever has one in an organization acts for it."""
-    grants = tuple(one.grant for one in held)
-    own = {grant.organization for grant in grants if grant.organization is not None}
-    return replace(person, grants=grants, organization_ids=person.organization_ids | own)
+def _replace_roles(person: Caller, held: Collection[GivenRole]) -> Caller:
+    """Return the person with only these roles; a role in an organization lets them act for it."""
+    grants = tuple(role.grant for role in held)
+    organizations = {grant.organization for grant in grants if grant.organization is not None}
+    return replace(person, grants=grants, organization_ids=person.organization_ids | organizations)
 
 
 def places_in(scope: Scope) -> dict[str, tuple[Scope, ...]]:
-    """Return the places of a scope by the level of the roles that are given there; none where everything is asked about."""
-    found = {
-        ORGANIZATION: tuple(Scope(frozenset({one})) for one in sorted(scope.organizations)),
+    """Return the places of a scope by level of role; no entry for levels without a place."""
+    places_of_level = {
+        ORGANIZATION: tuple(Scope(frozenset({organization})) for organization in sorted(scope.organizations)),
         PROJECT: (Scope(project=scope.project),) if scope.project is not None else (),
         CONTRACT: (Scope(project=scope.project, contract=scope.contract),) if scope.contract is not None else (),
     }
-    return {level: places for level, places in found.items() if places}
+    return {level: places for level, places in places_of_level.items() if places}
 
 
 def fitting(roles: Iterable[CarryingRole], permissions: Collection[str], scope: Scope) -> tuple[CarryingRole, ...]:
-    """Return the roles that would count in a scope; those of everywhere, and those that carry everything, where no other does."""
-    here = [one for one in roles if one.scopes_in(scope)]
-    narrow = [one for one in here if one.level != GLOBAL and not one.permissions.isdisjoint(permissions)]
-    return tuple(narrow or here)
+    """
+    Return the roles that would count in the scope.
+
+    Global roles and roles that give everything are returned only if there is no narrower one.
+    """
+    applicable = [role for role in roles if role.scopes_in(scope)]
+    narrow = [role for role in applicable if role.level != GLOBAL and not role.permissions.isdisjoint(permissions)]
+    return tuple(narrow or applicable)
 
 
 def can_give(person: Caller, roles: Iterable[CarryingRole], scope: Scope) -> bool:
-    """Return whether somebody gives roles where one of these would count, and holds there all that it carries."""
+    """
+    Return whether the person can give one of the roles in the scope.
+
+    They must be allowed to give roles there and hold all of the role's permissions.
+    """
     return any(
         person.may(MANAGES, place) and all(person.may(name, place) for name in role.permissions)
         for role in roles

@@ -1,4 +1,4 @@
-"""How user names, addresses and people's names are spelled, which are acceptable, and how somebody wants to be told."""
+"""Rules for user names, addresses and people's names, and delivery preferences."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from saraban.kit.text import control_character, fold
 T = TypeVar("T")
 P = ParamSpec("P")
 
-NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
+NO_PASSWORD = "!"  # noqa: S105  not a hash, so the account cannot log in
 
 
 class UserState(StrEnum):
-    """What an account is, the first that fits from the end."""
+    """The state of an account; the last one that applies."""
 
     ACTIVE = "active"
     LOCKED = "locked"
@@ -28,10 +28,10 @@ class UserState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class DeliveryPreferences:
     """
-    What one person chose; hours are those of the deployment's zone. The kinds of notice are the business of `notifications`.
+    One person's choices; hours are in the deployment's zone.
 
-    :param channels: by kind, `{"inApp": bool, "email": bool, "webhook": bool}`; a kind that is not there goes by the
-        first two: nothing is sent to a machine that nobody asked for
+    :param channels: by kind, `{"inApp": bool, "email": bool, "webhook": bool}`; a kind without an entry goes in-app and
+        by e-mail, not to the webhook
     """
 
     by_mail: bool = True
@@ -51,19 +51,19 @@ _NAMES = {"Line/": "LINE", "Edg": "Edge", "OPR": "Opera", "FxiOS": "Firefox", "C
 
 
 def device_name(user_agent: str) -> str:
-    """Return the browser and the system of a `User-Agent` header, or the name of the program that sent it."""
-    marks = [next((mark for mark in known if mark in user_agent), "") for known in (_BROWSERS, _SYSTEMS)]
+    """Return browser and system of a `User-Agent` header, or the program's name."""
+    marks = [next((mark for mark in group if mark in user_agent), "") for group in (_BROWSERS, _SYSTEMS)]
     return " · ".join(_NAMES.get(mark, mark) for mark in marks if mark) or user_agent.partition("/")[0][:40]
 
 
 @dataclass(slots=True)
 class FieldChecks:
-    """Collects the faults of several fields, so that a refusal names all of them."""
+    """Collect the faults of several fields, so that one error names all of them."""
 
     faults: list[FieldProblem] = field(default_factory=list)
 
     def run(self, check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """Return what the check returns; None for a value that it refuses."""
+        """Return the check's result, or None if it raises `Invalid`."""
         try:
             return check(*args, **kwargs)
         except Invalid as fault:

@@ -1,8 +1,7 @@
 """
-What the product ships with about people: permissions, the seven roles and what each may do, the roles of organizations, and the
-demo accounts. Data, no rules.
+Shipped permissions, roles and their permissions, roles of organizations, and demo accounts.
 
-Further requirements (REQ-NUM-16, REQ-NUM-17) add to the matrix; `ADDED` is the one place that says what and why.
+`ADDED` lists what requirements such as REQ-NUM-16 and REQ-NUM-17 add to the matrix, with reasons.
 """
 
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ ORGANIZATION_ROLES = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "THIRD PA
 
 
 class PartyRole(StrEnum):
-    """In the order in which people name them."""
-
     OWNER = "OWNER"
     DESIGNER = "DESIGNER"
     CONSULTANT = "CONSULTANT"
@@ -36,7 +33,7 @@ class PartyRole(StrEnum):
 
 
 def party_role(role_name: str | None) -> PartyRole:
-    """Return the role for its name; third parties, guests and free text are OTHER."""
+    """Return the role of this name; third parties, guests and unknown names are OTHER."""
     try:
         return PartyRole((role_name or "").strip().upper())
     except ValueError:
@@ -57,7 +54,7 @@ class ShippedRole:
 
 @dataclass(frozen=True, slots=True)
 class ShippedPermission:
-    """A permission, `module.action`, in words. Somebody asks for each: a test names the function that does."""
+    """A permission, `module.action`; a test names the function that requires it."""
 
     name: str
     says: Text
@@ -197,15 +194,14 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
     ("contract.manage_members", "CA", "จัดการคู่สัญญา", "Manage members of a contract"),
 )
 
-# Where the product gives more than the matrix does:
-# - A Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
-#   an Org Admin may read formats. Both override numbers, which the right to the formats does not include. Resetting a
-#   counter stays with the Superadmin.
-# - A document controller sees the number series of the organization, and reads its audit trail.
-# - Who chooses on which workflow the documents of a project start has to be able to read workflows.
-# - A Project Admin sets the project up: its contracts with their members and master data, its tags and drawing categories.
-# - A Project Admin makes roles for the project and gives roles there, each within what the Project Admin holds. Deciding
-#   about documents is not among it: who appoints people does not decide through them.
+# Permissions beyond the matrix:
+# - A Project Manager edits the number formats of the project and sees its counters; an Org Admin sees formats. Both may
+#   override numbers. Only a Superadmin resets a counter.
+# - A document controller sees the number series and the audit trail of the organization.
+# - A Project Manager sees workflows, because they choose those on which the project's documents start.
+# - A Project Manager manages the project's contracts, their members and master data, tags and drawing categories.
+# - A Project Manager makes and gives roles in the project, within the permissions that they hold. They do not decide about
+#   documents: a person who appoints people must not decide through them.
 ADDED: dict[str, frozenset[str]] = {
     PROJECT_MANAGER: frozenset(
         {
@@ -221,7 +217,7 @@ ADDED: dict[str, frozenset[str]] = {
     DOCUMENT_CONTROL: frozenset({"numbering.view_counters", "audit.view_own"}),
 }
 
-# What the first part of a permission's name is about, in the order of the matrix.
+# Names of the modules of permissions, in the order of the matrix.
 MODULES: dict[str, Text] = {
     "system": Text("ระบบ", "System"),
     "organization": Text("องค์กร", "Organizations"),
@@ -260,26 +256,25 @@ def role_words(name: str) -> Text:
 
 
 def permission_words(name: str) -> Text:
-    """Return what a permission lets somebody do, as in “ดูเอกสาร”, “See documents”."""
     return _PERMISSION_WORDS.get(name, Text(name, name))
 
 
 def permissions_of(role: str) -> frozenset[str]:
-    """Return what a role may do, the additions included."""
+    """Return the role's permissions, those of `ADDED` included."""
     if role == SUPERADMIN:
         return frozenset(offer.name for offer in PERMISSIONS)
     matrix = {name for name, roles, _th, _en in _MATRIX if role in {_SHORT[short] for short in roles.split()}}
     return frozenset(matrix) | ADDED.get(role, frozenset())
 
 
-DEMO_PASSWORD = "saraban-demo"  # noqa: S105  told to everybody; production refuses to start with these accounts
+DEMO_PASSWORD = "saraban-demo"  # noqa: S105  public; production refuses to start with these accounts
 
 _DEMO = "LCBP3-C2"  # the code of its project and of its contract
 
 
 @dataclass(frozen=True, slots=True)
 class DemoAssignment:
-    """A role and the code of the one place where it is given; none means everywhere."""
+    """A role and the code of the one place where it is given; none for everywhere."""
 
     role: str
     organization: str | None = None

@@ -1,7 +1,7 @@
 """
-What belongs to one request, whichever entry point it came through: who asks, when, from where, and what they may do.
+The caller, moment and address of a request, and the caller's grants.
 
-An assignment of a role is a `Grant`; what is acted on has a `Scope`. The widest grant wins.
+An assigned role is a `Grant`; an object has a `Scope`. Grants add up.
 """
 
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ EVERYTHING = "system.manage_all"
 @dataclass(frozen=True, slots=True)
 class Scope:
     """
-    Where something stands: the organizations it concerns, its project and its contract.
+    The organizations, project and contract of an object.
 
-    A document of a contract carries the project too, so that a grant on the project covers its contracts.
+    A contract's document contains the project too, so that a grant on the project covers its contracts.
     """
 
     organizations: frozenset[int] = frozenset()
@@ -31,7 +31,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role in one organization, one project or one contract, or everywhere when none is set."""
+    """A role in one organization, project or contract, or everywhere if none is set."""
 
     role: str
     permissions: frozenset[str]
@@ -57,12 +57,16 @@ class Grant:
 
 
 def allows(grants: Iterable[Grant], permission: str, scope: Scope) -> bool:
-    """Return whether one of `grants` gives `permission` and covers `scope`; `system.manage_all` gives each."""
+    """Return whether a grant gives `permission` and covers `scope`; `system.manage_all` gives each."""
     return any(grant.gives(permission) and grant.covers(scope) for grant in grants)
 
 
 def allows_somewhere(grants: Iterable[Grant], permission: str) -> bool:
-    """Return whether `permission` is given in any scope; it opens a door, it does not decide about a thing."""
+    """
+    Return whether a grant gives `permission` in any scope.
+
+    It does not decide about a single object: that needs `allows`.
+    """
     return any(grant.gives(permission) for grant in grants)
 
 
@@ -81,14 +85,14 @@ class NotYourOrganization(Forbidden):
 @dataclass(frozen=True, slots=True)
 class Caller:
     """
-    Loaded anew for each request, so a changed role counts at once.
+    An account with its present grants, loaded for each request.
 
-    :param organization_id: the organization the user mainly works for, None for the system itself
+    :param organization_id: the organization that the user mainly works for, None for the system itself
     :param organization_public_id: of the same one
-    :param organization_ids: that one and each in which the user has a role: what the caller may act for
-    :param draws_per_minute: its own limit of numbers; None for everybody's, 0 for none at all
-    :param must_change_password: an administrator set the password, so that its person has to choose another one first
-    :param session: the public id of the session that the request belongs to; None outside of requests
+    :param organization_ids: that one and each in which the user has a role: the caller may act for them
+    :param draws_per_minute: the caller's limit of issued numbers; None for the general limit, 0 for no limit
+    :param must_change_password: an administrator set the password; the person has to choose another one first
+    :param session: the public id of the request's session; None outside of requests
     """
 
     user_id: int
@@ -117,7 +121,7 @@ class Caller:
 
     @property
     def permissions(self) -> frozenset[str]:
-        return frozenset(name for grant in self.grants for name in grant.permissions)
+        return frozenset().union(*(grant.permissions for grant in self.grants))
 
     def require(self, permission: str, scope: Scope) -> None:
         """:raises Forbidden: when `permission` is not given in `scope`"""
@@ -133,11 +137,11 @@ class Caller:
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """
-    Made once at the entry point and passed first; services take from it what they need and never change it.
+    The context of one request or command; created once at the entry point and never changed.
 
-    :param now: read once, aware; it serves every attempt of the request
+    :param now: read once, aware; each attempt of the request uses it
     :param address: of the client; empty at the terminal and in the worker
-    :param language: of the messages in an answer of the API
+    :param language: of the messages in API responses
     :param key: the `Idempotency-Key`, or the hidden field of a form
     """
 

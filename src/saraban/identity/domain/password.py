@@ -1,4 +1,4 @@
-"""Decides whether a new password is acceptable, after NIST SP 800-63B: by length and blocklists, without rules of composition."""
+"""Check new passwords by length and blocklists, after NIST SP 800-63B."""
 
 import unicodedata
 from collections.abc import Container, Iterable
@@ -28,11 +28,15 @@ _SEQUENCES: Final = (_LINES + " " + _LINES[::-1]).split()
 
 
 def password_weakness(password: str, *, names: Iterable[str] = (), common: Container[str] = frozenset()) -> Text | None:
-    """Return why a new password is not acceptable, or None. `common` holds passwords in lower case and form NFKC."""
+    """
+    Return why a new password is not acceptable, or None.
+
+    :param common: passwords in lower case and form NFKC
+    """
     if not SHORTEST_PASSWORD <= len(canonical_password(password)) <= LONGEST_PASSWORD:
         return _LENGTH
     text = _fold(password)
-    stem, letters = _without_ends(text), _letters(text)
+    stem, letters = _strip_ends(text), _letters(text)
     if text in common or stem in common:
         return _COMMON
     if len(set(text)) < 5 or any(_repeats(part) for part in (text, stem, letters) if len(part) * 2 >= len(text)):
@@ -43,35 +47,35 @@ def password_weakness(password: str, *, names: Iterable[str] = (), common: Conta
     unnamed = text
     for spelling in spellings:
         unnamed = unnamed.replace(spelling, " ")
-    for rest, why in ((unnamed, _NAMES), (_without_runs(text), _SEQUENCE), (_without_runs(unnamed), _NAMES)):
+    for rest, why in ((unnamed, _NAMES), (_replace_runs(text), _SEQUENCE), (_replace_runs(unnamed), _NAMES)):
         little = len(_letters(rest)) < 4 and len("".join(rest.split())) < SHORTEST_PASSWORD
-        if rest != text and (little or _without_ends(rest) in common):
+        if rest != text and (little or _strip_ends(rest) in common):
             return why
     return None
 
 
 def canonical_password(password: str) -> str:
-    """Return one spelling for what looks the same, whichever keyboard typed it."""
+    """Return the same spelling for text that looks the same, whichever keyboard typed it."""
     return compose(password, "/password")
 
 
 def _letters(text: str, categories: str = "LM") -> str:
-    """Return the characters of these categories; vowels and tone marks of Thai are marks (M)."""
+    """Return the characters of these Unicode categories; Thai vowels and tone marks are M."""
     return "".join(character for character in text if unicodedata.category(character)[0] in categories)
 
 
-def _without_ends(text: str) -> str:
-    """Return a text without the digits, punctuation and blanks at its ends."""
+def _strip_ends(text: str) -> str:
+    """Remove digits, punctuation and blanks at both ends."""
     return text.strip(_letters(text, "NPSZC"))
 
 
 def _repeats(text: str) -> bool:
-    """Return whether a text is a shorter text again and again; the last time may be cut off."""
+    """Return whether a shorter text repeats; the last repetition may be incomplete."""
     return any(text.startswith(text[period:]) for period in range(1, len(text) // 2 + 1))
 
 
 def _spellings(names: Iterable[str]) -> set[str]:
-    """Return each name as it is, without what separates its parts, and each part."""
+    """Return each name, the name without separators, and its parts, from 3 characters on."""
     spellings: set[str] = set()
     for name in map(_fold, names):
         parts = name.translate(dict.fromkeys(map(ord, _letters(name, "PSZC")), " ")).split()
@@ -79,8 +83,8 @@ def _spellings(names: Iterable[str]) -> set[str]:
     return {spelling for spelling in spellings if len(spelling) >= 3}
 
 
-def _without_runs(text: str) -> str:
-    """Replace 4 or more characters that are the same, or follow one another in a line, by a blank."""
+def _replace_runs(text: str) -> str:
+    """Replace runs of 4 or more equal or adjacent characters by a blank."""
     kept, start = "", 0
     while start < len(text):
         end = start + 1

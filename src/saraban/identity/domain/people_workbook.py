@@ -1,7 +1,7 @@
 """
-A spreadsheet of people: its columns, and how rows become people.
+Columns of a sheet of people, and reading its rows.
 
-A person with several roles has several rows. The first row describes the person; in the others these cells are empty or the same.
+A person with several roles has several rows. In all but the first, the person's cells are empty or the same.
 """
 
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ _DIFFERS: Final = Text("ต่างจากแถว {line} ของคนเ
 
 @dataclass(frozen=True, slots=True)
 class RequestedRole:
-    """A role in a place, as one row of the sheet has it; without days it counts at once and without an end."""
+    """A role in one row of the sheet; without days it counts at once and without an end."""
 
     line: int
     role: str
@@ -56,9 +56,9 @@ class RequestedRole:
     last: date | None = None
 
     def meets(self, other: "RequestedRole") -> bool:
-        """Return whether both are the same role in the same place on some day."""
+        """Return whether both give the same role in the same place on some day."""
         same = (self.role, self.place) == (other.role, other.place)
-        early, late = sorted((self, other), key=lambda one: one.first or date.min)
+        early, late = sorted((self, other), key=lambda role: role.first or date.min)
         return same and (late.first or date.min) <= (early.last or date.max)
 
 
@@ -78,21 +78,21 @@ def read_people(rows: Iterable[SheetRow]) -> tuple[list[ImportedPerson], RowFaul
         cells = {column.key: row.cells.get(column.key, "") for column in COLUMNS}
         name = normal_form(cells["username"])
         first = people.get(name)
-        of_row = [fault for fault in row.faults if first is None or fault.code != "required"]
-        of_row += [_fault(key, "formula", NO_FORMULA) for key, text in cells.items() if text.startswith("=")]
-        role, of_role = _role(row.number, cells, {fault.pointer[1:] for fault in of_row})
+        row_faults = [fault for fault in row.faults if first is None or fault.code != "required"]
+        row_faults += [_fault(key, "formula", NO_FORMULA) for key, text in cells.items() if text.startswith("=")]
+        role, role_faults = _read_role(row.number, cells, {fault.pointer[1:] for fault in row_faults})
         roles = (role,) if role else ()
         if first is not None:
-            of_row += _contradictions(cells, first) + _repeated(roles, first)
+            row_faults += _differing_cells(cells, first) + _repeated_roles(roles, first)
             people[name] = ImportedPerson(first.line, first.cells, first.roles + roles)
         elif name:
             people[name] = ImportedPerson(row.number, cells, roles)
-        faults.add(row.number, *of_row, *of_role)
+        faults.add(row.number, *row_faults, *role_faults)
     return list(people.values()), faults
 
 
-def _role(line: int, cells: dict[str, str], at_fault: set[str]) -> tuple[RequestedRole | None, list[FieldProblem]]:
-    """:param at_fault: keys of cells that cannot be read"""
+def _read_role(line: int, cells: dict[str, str], at_fault: set[str]) -> tuple[RequestedRole | None, list[FieldProblem]]:
+    """:param at_fault: keys of the cells that cannot be read"""
     if "role" in at_fault:
         return None, []
     if not cells["role"]:
@@ -112,12 +112,12 @@ def _role(line: int, cells: dict[str, str], at_fault: set[str]) -> tuple[Request
     return RequestedRole(line, cells["role"], scope, cells["place"], first, last), []
 
 
-def _contradictions(cells: dict[str, str], first: ImportedPerson) -> list[FieldProblem]:
+def _differing_cells(cells: dict[str, str], first: ImportedPerson) -> list[FieldProblem]:
     differing = (key for key in _ABOUT_PERSON if cells[key] not in {"", first.cells[key]})
     return [_fault(key, "differs", _DIFFERS, line=first.line) for key in differing]
 
 
-def _repeated(roles: Iterable[RequestedRole], person: ImportedPerson) -> list[FieldProblem]:
+def _repeated_roles(roles: Iterable[RequestedRole], person: ImportedPerson) -> list[FieldProblem]:
     return [
         _fault("role", "twice", SAID_TWICE, line=other.line)
         for role in roles

@@ -1,7 +1,4 @@
-"""
-From when until when a role counts. People say days of the deployment's zone, the last one included; what is kept are moments,
-the second of them excluded.
-"""
+"""The period of a role: days in the deployment's zone (last day included), stored as moments (end excluded)."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -12,7 +9,7 @@ from zoneinfo import ZoneInfo
 from saraban.kit.dates import local_date
 from saraban.kit.errors import Text, invalid
 
-# The clocks of server and database may differ: what began this long ago is not announced again.
+# The clocks of server and database may differ: a begin or end this long ago is not announced again.
 CLOCK_TOLERANCE = timedelta(minutes=10)
 _DAY = timedelta(days=1)
 BEFORE_FROM = Text("วันสุดท้ายต้องไม่อยู่ก่อนวันแรก", "The last day is before the first.")
@@ -26,7 +23,10 @@ class PeriodState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RolePeriod:
-    """:param begins: None for at once; `ends`: None for without an end"""
+    """
+    :param begins: None for at once
+    :param ends: None for no end
+    """
 
     begins: datetime | None = None
     ends: datetime | None = None
@@ -53,11 +53,11 @@ class RolePeriod:
 
     def meets(self, other: "RolePeriod", now: datetime) -> bool:
         """Return whether both count at some moment from now on."""
-        begins = max(one.begins or now for one in (self, other))
-        ends = [one.ends for one in (self, other) if one.ends is not None]
+        begins = max(period.begins or now for period in (self, other))
+        ends = [period.ends for period in (self, other) if period.ends is not None]
         return all(max(begins, now) < end for end in ends)
 
     def next_change(self, now: datetime) -> datetime | None:
-        """Return the next moment at which it begins or ends, None for never."""
+        """Return the next begin or end after the tolerance, or None."""
         after = now - CLOCK_TOLERANCE
-        return min((one for one in (self.begins, self.ends) if one is not None and one > after), default=None)
+        return min((at for at in (self.begins, self.ends) if at is not None and at > after), default=None)

@@ -1,7 +1,7 @@
 """
-What a role of one's own may be called, at which level it stands, and what its maker may put into it.
+Rules for names, levels and permissions of custom roles.
 
-Nobody makes a role that may more than they do; who does everything is a Superadmin, and no role of one's own.
+A custom role never has more permissions than its maker, and never `system.manage_all`.
 """
 
 from collections.abc import Collection, Iterable
@@ -19,12 +19,12 @@ _SHIPPED_WORDS: Final = {
 
 
 def home_of(project_id: int | None) -> Scope:
-    """Return where somebody needs the right over a role: in its project, or everywhere."""
+    """Return the scope in which the rights over a role are needed: its project, or everywhere."""
     return Scope(project=project_id)
 
 
 def check_names(name: str, name_en: str | None) -> None:
-    """:raises Invalid: when it could be taken for a role that ships, in either language"""
+    """:raises Invalid: when a name is that of a shipped role, in either language"""
     says = Text("ชื่อนี้เป็นชื่อบทบาทของระบบ", "This is the name of a shipped role.")
     faults = [
         FieldProblem(pointer, "shipped", says)
@@ -36,22 +36,24 @@ def check_names(name: str, name_en: str | None) -> None:
 
 
 def check_level(level: str, *, of_project: bool) -> None:
-    """:raises Invalid: when a role of a project were given above it"""
+    """:raises Invalid: when a project's role has a level above the project"""
     if of_project and level not in OF_A_PROJECT:
         th, en = "บทบาทของโครงการอยู่ที่ระดับโครงการหรือสัญญา", "A role of a project is given in the project or in a contract."
         raise invalid("/level", "above_the_project", th, en)
 
 
 def check_permissions(names: Collection[str], known: Collection[str]) -> None:
-    """:raises Invalid: naming each that does not exist, and the one that no role of one's own has"""
+    """:raises Invalid: naming each permission that does not exist or is for Superadmins only"""
     faults = [
-        FieldProblem(f"/permissions/{place}", *fault) for place, name in enumerate(names) if (fault := _of(name, known))
+        FieldProblem(f"/permissions/{place}", *fault)
+        for place, name in enumerate(names)
+        if (fault := _permission_fault(name, known))
     ]
     if faults:
         raise Invalid(fields=faults)
 
 
-def _of(name: str, known: Collection[str]) -> tuple[str, Text, dict[str, str]] | None:
+def _permission_fault(name: str, known: Collection[str]) -> tuple[str, Text, dict[str, str]] | None:
     if name == EVERYTHING:
         return "superadmin_only", Text("สิทธิ์นี้เป็นของผู้ดูแลระบบเท่านั้น", "Only a Superadmin has this."), {}
     if name not in known:
@@ -60,12 +62,12 @@ def _of(name: str, known: Collection[str]) -> tuple[str, Text, dict[str, str]] |
 
 
 def within(names: Iterable[str], by: Caller, scope: Scope) -> frozenset[str]:
-    """Return what of a role its maker can pass on there; a copy has no more."""
+    """Return the permissions that the maker holds there; a copied role gets no others."""
     return frozenset(name for name in names if name != EVERYTHING and by.may(name, scope))
 
 
 def require_held(names: Collection[str], by: Caller, scope: Scope) -> None:
-    """:raises Forbidden: when a role would be given, or lose, what its editor may not do there"""
-    beyond = sorted(frozenset(names) - within(names, by, scope))
-    if beyond:
-        raise Forbidden(f"The role would change in what the one who changes it may not do, for example {beyond[0]}.")
+    """:raises Forbidden: when the role would gain or lose a permission that its editor does not hold there"""
+    missing = sorted(frozenset(names) - within(names, by, scope))
+    if missing:
+        raise Forbidden(f"The role would change in what the one who changes it may not do, for example {missing[0]}.")

@@ -1,4 +1,4 @@
-"""What an access token must claim. Never roles: those are read for each request."""
+"""Claims of an access token. It never contains roles: these are read for each request."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ LEEWAY_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class AccessClaims:
-    """Whom a token speaks for: usable while the session lives and the rights, by their digest, are the same."""
+    """The claims of a token, valid while its session is open and the digest of rights is the same."""
 
     subject: UUID
     session: UUID
@@ -37,7 +37,7 @@ def claims_for(access: AccessClaims, *, token_id: UUID, now: datetime, seconds: 
 
 
 def read_claims(claims: JsonObject, now: datetime) -> AccessClaims | None:
-    """Return whom a token with a good signature speaks for, or None when it is not usable now."""
+    """Return the claims of a token with a valid signature, or None if it is not valid now."""
     moment = now.timestamp()
     issued, expires = claims.get("iat"), claims.get("exp")
     if claims.get("iss") != ISSUER or claims.get("aud") != AUDIENCE or claims.get("typ") != KIND:

@@ -1,5 +1,3 @@
-"""What the API offers about people: their sessions, their accounts, their roles, and the register of organizations."""
-
 from fastapi import APIRouter
 
 from saraban.identity.endpoints import roles, sessions, users

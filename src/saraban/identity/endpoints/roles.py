@@ -1,4 +1,4 @@
-"""`/roles`: the matrix of roles and permissions, and roles of one's own."""
+"""API of roles and their permissions."""
 
 from typing import Annotated
 from uuid import UUID
@@ -39,8 +39,8 @@ async def listing(
     limit: PageLimit = 50,
 ) -> RolePage:
     """
-    Your own roles first, the newest at the top, then those that shipped. For whoever may see roles or gives them; the roles of
-    one project are shown to those who may do so there.
+    Custom roles first, the newest at the top, then the shipped ones. For readers who may see roles or give them; a
+    project's roles are shown to those who may do so there.
     """
     page = await roles.list_roles(ctx, session, project_public_id=project, cursor=cursor, limit=limit)
     permissions = await roles.list_permissions(session)
@@ -49,7 +49,9 @@ async def listing(
 
 @router.post("", status_code=201, response_model=RoleOut, summary="Make a role of your own")
 async def create(body: NewRole, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
-    """For the installation, or for one project. Nobody makes a role that may more than they do."""
+    """
+    Make a role for the installation, or for one project. Nobody makes a role with permissions that they do not have.
+    """
     receipt = await idempotency.run(Operation.of(ctx, "POST /roles", body), roles.create_role, ctx, wanted=body)
     return await _present(ctx, db, receipt, status=201)
 
@@ -70,7 +72,10 @@ async def change(
     idempotency: Idempotent,
     if_match: IfMatch = None,
 ) -> Response:
-    """Counts at the next request of everybody who holds it. You must hold what it gains, and what it loses."""
+    """
+    The change counts at the next request of everybody who holds the role. You must hold each permission that it gains
+    or loses.
+    """
     payload = {"role": str(public_id), **body.model_dump(mode="json", exclude_unset=True)}
     operation = Operation.of(ctx, "PATCH /roles", payload)
     receipt = await idempotency.run(
@@ -83,7 +88,7 @@ async def change(
 async def close(
     public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent, if_match: IfMatch = None
 ) -> Response:
-    """It gives nothing from now on to those who hold it (`holders`), and nobody can be given it."""
+    """From now on the role gives no permissions to the people who hold it (`holders`), and nobody can be given it."""
     return await _switch(ctx, db, idempotency, public_id, is_open=False, if_match=if_match)
 
 
@@ -91,7 +96,7 @@ async def close(
 async def reopen(
     public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent, if_match: IfMatch = None
 ) -> Response:
-    """It gives again what it gave, to the same people. You must hold all of it."""
+    """The role gives its permissions again to the same people. You must hold all of them."""
     return await _switch(ctx, db, idempotency, public_id, is_open=True, if_match=if_match)
 
 

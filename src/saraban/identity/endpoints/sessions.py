@@ -1,4 +1,4 @@
-"""Log-in, refresh, log-out, the caller's own profile, and the register of organizations."""
+"""API of log-in, sessions, the caller's profile, and the register of organizations."""
 
 from typing import Annotated
 
@@ -34,10 +34,11 @@ CallersDevice = Annotated[service.Device, Depends(async_dependency(device))]
 @router.post("/auth/login", tags=["Auth"], summary="Log in")
 async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device: CallersDevice) -> TokenPair:
     """
-    Opens a session with user name and password.
+    Open a session with user name and password.
 
-    After repeated failures an address has to wait: 429 `LOGIN_THROTTLED` with `Retry-After`. Failures from elsewhere delay the
-    answer by at most 4 seconds. A browser in which the account has logged in before is counted by itself. A server that checks too many passwords at once says 503 `PASSWORDS_BUSY`.
+    After repeated failures an address has to wait: 429 `LOGIN_THROTTLED` with `Retry-After`. Failures from other
+    addresses delay the response by at most 4 seconds. A browser in which the account has logged in before is counted
+    separately. A server that checks too many passwords at once returns 503 `PASSWORDS_BUSY`.
     """
     opened = await service.log_in(
         db, issuer=tokens, throttle=throttle, username=body.username, password=body.password, device=device
@@ -48,8 +49,9 @@ async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device
 @router.post("/auth/refresh", tags=["Auth"], summary="Exchange the refresh token")
 async def refresh(body: RefreshRequest, request: Request, db: Db, tokens: Tokens, device: CallersDevice) -> TokenPair:
     """
-    Gives a new pair of tokens. A refresh token is good once. Presented again within 30 seconds it gives the same refresh token
-    and a new access token; later it ends the whole session. A session also ends by its idle limit and its absolute limit.
+    Return a new pair of tokens. A refresh token can be exchanged once. Presented again within 30 seconds it returns the
+    same refresh token and a new access token; later it ends the whole session. A session also ends at its idle limit
+    and its absolute limit.
     """
     await count_refresh(request, body.refresh_token)
     opened = await service.refresh(db, issuer=tokens, refresh_token=body.refresh_token, device=device)
@@ -58,13 +60,16 @@ async def refresh(body: RefreshRequest, request: Request, db: Db, tokens: Tokens
 
 @router.post("/auth/logout", tags=["Auth"], summary="Log out on this device", status_code=status.HTTP_204_NO_CONTENT)
 async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) -> None:
-    """Ends the session of that refresh token at once, with its access tokens; other devices stay signed in. Repeating it is no error."""
+    """
+    End the session of that refresh token at once, with its access tokens; other devices stay signed in. Repeating it is
+    no error.
+    """
     await db.transact(service.log_out, body.refresh_token, address=address, now=clock.now())
 
 
 @router.post("/auth/password", tags=["Auth"], summary="Change the own password", status_code=status.HTTP_204_NO_CONTENT)
 async def change_password(body: PasswordChange, ctx: Context, db: Db, attempts: Attempts, clock: Now) -> None:
-    """Replaces the caller's own password, given the present one, and ends the caller's other sessions."""
+    """Replace the caller's own password, given the current one, and end the caller's other sessions."""
     await service.change_password(
         ctx,
         db,
@@ -78,13 +83,13 @@ async def change_password(body: PasswordChange, ctx: Context, db: Db, attempts: 
 
 @router.get("/auth/sessions", tags=["Auth"], summary="List the own sessions")
 async def list_sessions(ctx: Context, session: ReadSession) -> Items[SessionOut]:
-    """The sign-ins of the caller that have not ended, the latest use first."""
+    """The caller's open sessions, the latest used first."""
     return Items[SessionOut](items=await people.open_sessions(ctx, session, ctx.caller.public_id) or [])
 
 
 @router.delete("/auth/sessions", tags=["Auth"], summary="End the own sessions", status_code=status.HTTP_204_NO_CONTENT)
 async def end_sessions(ctx: Context, db: Db, keep_current: KeepCurrent = False) -> None:
-    """Ends every session of the caller at once, with its access tokens."""
+    """End every session of the caller at once, with its access tokens."""
     await db.transact(people.end_own_sessions, ctx, keep_current=keep_current)
 
 
@@ -92,13 +97,13 @@ async def end_sessions(ctx: Context, db: Db, keep_current: KeepCurrent = False) 
     "/auth/sessions/{publicId}", tags=["Auth"], summary="End a session", status_code=status.HTTP_204_NO_CONTENT
 )
 async def end_session(public_id: PathId, ctx: Context, db: Db) -> None:
-    """Ends a session of the caller at once, with its access tokens."""
+    """End a session of the caller at once, with its access tokens."""
     await db.transact(people.end_own_session, ctx, public_id)
 
 
 @router.get("/auth/me", tags=["Auth"], summary="Who am I, and what may I do")
 async def me(ctx: Context, session: ReadSession) -> Profile:
-    """The signed-in user with its organizations, its roles and where they count, and the permissions they give."""
+    """The signed-in user with their organizations, their roles and where these count, and the permissions they give."""
     return await service.profile(ctx, session)
 
 
@@ -110,5 +115,5 @@ async def list_organizations(
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> PageOut[OrganizationSummary]:
-    """The register of organizations, newest first. Those that are closed are shown to administrators only."""
+    """The register of organizations, newest first. Closed ones are shown only to readers with `organization.view`."""
     return await service.list_organizations(ctx, session, wanted, cursor=cursor, limit=limit)

@@ -1,4 +1,4 @@
-"""`/users`: people and programs with an account, for those who administer their organization, and the roles they have."""
+"""API of accounts and their roles."""
 
 from functools import partial
 from typing import Annotated
@@ -65,7 +65,7 @@ async def list_users(
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> PageOut[UserOut]:
-    """The people and programs of the organizations that you administer, newest first or by user name."""
+    """The people and programs that you administer, newest first or by user name."""
     return await people.list_people(ctx, session, wanted, cursor=cursor, limit=limit)
 
 
@@ -74,13 +74,14 @@ async def create_user(
     body: UserIn, ctx: KeyedContext, db: Db, idempotency: Idempotent, base: InvitationBase
 ) -> Response:
     """
-    With a password that its person has to change first, or with an invitation: then the person chooses it, by a link that is
-    mailed or, where no e-mail is set up, told in this answer. An account for a program may have neither: its password is made
-    and told in this answer. What is told once is not told again to a repetition with the same `Idempotency-Key`.
+    Open an account with a password that the person has to change first, or with an invitation: then the person chooses
+    the password by a link, which is mailed or, if no e-mail is set up, returned in this response. A program's account
+    may have neither: a password is made and returned in this response. A repetition with the same `Idempotency-Key`
+    does not return the secret again.
     """
     password_hash, password = await people.first_password(db, body)
     token = new_secret()
-    # The password is no part of what a key is remembered by: a digest of it would be there to be guessed at.
+    # The password is not part of the stored payload: its digest could be attacked by guessing.
     payload = body.model_dump(mode="json", by_alias=True, exclude={"password"}) | {"hasPassword": bool(body.password)}
     operation = Operation.of(ctx, "POST /users", payload)
     receipt = await idempotency.run(operation, people.open_account, ctx, body, password_hash=password_hash, token=token)
@@ -102,13 +103,14 @@ async def import_users(
     sheet: NamedSheet = None,
 ) -> PeopleImportOut:
     """
-    Invites everybody who has no account and gives them their roles: all of them, or nobody and each fault is named by its row and
-    column: `/3/email`. Who has an account stays as they are, so that a second time changes nothing.
+    Invite everybody in the sheet who has no account and give them their roles: all of them, or nobody, and each fault
+    is named by its row and column: `/3/email`. Existing accounts are not changed, so that a second import changes
+    nothing.
     """
-    ctx.caller.require_somewhere(accounts.CREATE)  # who may not learns nothing of the file's faults
+    ctx.caller.require_somewhere(accounts.CREATE)  # before the file is read, so that others learn nothing of its faults
     rows = await read_sent_sheet(request, partial(people_import.read_people_sheet, sheet=sheet))
-    done = await db.transact(people_import.import_people, ctx, rows=rows, dry_run=dry_run)
-    return _imported(done, None if dry_run else base, dry_run=dry_run)
+    result = await db.transact(people_import.import_people, ctx, rows=rows, dry_run=dry_run)
+    return _import_result(result, None if dry_run else base, dry_run=dry_run)
 
 
 @router.get("/{publicId}", summary="Read an account")
@@ -129,9 +131,9 @@ async def change_user(
     if_match: IfMatch = None,
 ) -> Response:
     """
-    Fields that are left out stay. With `organizationPublicId` the person moves and acts for the new organization
-    only: roles in others end, and those in projects and contracts stay, as `warnings` say. With `If-Match`, only the version
-    that was read.
+    Fields that are left out stay. With `organizationPublicId` the person moves and acts for the new organization only:
+    roles in others end, and those in projects and contracts stay, as `warnings` say. With `If-Match`, only the version
+    that was read is changed.
     """
     payload = body.model_dump(mode="json", by_alias=True, exclude_unset=True) | {"if": if_match}
     operation = Operation.of(ctx, f"PATCH /users/{public_id}", payload)
@@ -149,8 +151,8 @@ async def change_user(
 @router.post("/{publicId}/close", response_model=UserOut, summary="Close an account")
 async def close_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
     """
-    From the next request on nothing is let in; sessions and an open invitation end, steps and reviews ask others, and what was
-    to be mailed is not. The account of the last Super Admin stays open.
+    Refuse the account's requests from now on; end its sessions and its open invitation, give its steps and reviews to
+    others, and send no more mail to it. The account of the last Superadmin cannot be closed.
     """
     operation = Operation.of(ctx, f"POST /users/{public_id}/close", {})
     receipt = await idempotency.run(operation, accounts.set_active, ctx, username=public_id, active=False)
@@ -159,7 +161,7 @@ async def close_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency: 
 
 @router.post("/{publicId}/reopen", response_model=UserOut, summary="Open a closed account again")
 async def reopen_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
-    """Password and roles are those of before."""
+    """Password and roles are those from before the account was closed."""
     operation = Operation.of(ctx, f"POST /users/{public_id}/reopen", {})
     receipt = await idempotency.run(operation, accounts.set_active, ctx, username=public_id, active=True)
     return _respond(await _read(ctx, db, receipt), receipt)
@@ -167,7 +169,7 @@ async def reopen_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency:
 
 @router.post("/{publicId}/unlock", response_model=UserOut, summary="Forgive wrong passwords")
 async def unlock_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
-    """Who was delayed, or has to wait, may sign in at once."""
+    """Let a person who was delayed, or has to wait, sign in at once."""
     operation = Operation.of(ctx, f"POST /users/{public_id}/unlock", {})
     receipt = await idempotency.run(operation, accounts.unlock, ctx, username=public_id)
     return _respond(await _read(ctx, db, receipt), receipt)
@@ -177,7 +179,7 @@ async def unlock_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency:
 async def invite_user(
     public_id: PathId, request: Request, ctx: KeyedContext, db: Db, idempotency: Idempotent, hand_over: HandOver = False
 ) -> Response:
-    """A new link; the one of before ends. A password that is there stays good until the person chooses another."""
+    """Send a new link; the previous one ends. An existing password stays good until the person chooses another."""
     token = new_secret()
     operation = Operation.of(ctx, f"POST /users/{public_id}/invite", {"handOver": True} if hand_over else {})
     receipt = await idempotency.run(operation, _invite_again, ctx, public_id, token=token, handed_over=hand_over)
@@ -196,7 +198,10 @@ async def _invite_again(
 async def set_password(
     public_id: PathId, body: UserPasswordIn, ctx: KeyedContext, db: Db, idempotency: Idempotent
 ) -> Response:
-    """Ends its sessions; a person has to change it at the next sign-in. For a program without one, it is made and told once."""
+    """
+    End the account's sessions; a person has to change the password at the next sign-in. For a program, without a
+    password in the request, one is made and returned once.
+    """
     password_hash, made = await accounts.reset_password(ctx, db, person=public_id, password=body.password)
     operation = Operation.of(ctx, f"POST /users/{public_id}/password", {"made": made is not None})
     receipt = await idempotency.run(
@@ -207,7 +212,10 @@ async def set_password(
 
 @router.get("/{publicId}/roles", summary="List the roles of a person")
 async def list_roles(public_id: PathId, ctx: Context, session: ReadSession) -> Items[HeldRoleOut]:
-    """All of them, past and coming ones too; to those who do not administer the person, the ones where they give roles."""
+    """
+    Past and future roles are included. A reader who does not administer the person sees the roles in the places where
+    the reader gives roles.
+    """
     return await people.list_roles(ctx, session, public_id)
 
 
@@ -216,20 +224,23 @@ async def give_role(
     public_id: PathId, body: RoleGrantIn, ctx: KeyedContext, db: Db, idempotency: Idempotent
 ) -> Response:
     """
-    In one place, or everywhere, from a day until a day; nobody gives what they do not have there. The same role twice in one
-    place at one time is refused: to change its period, delete it and give it anew.
+    Give a role in one place, or everywhere, from a day until a day; nobody gives permissions that they do not have
+    there. The same role in the same place and period is refused: to change its period, delete it and give it again.
     """
     operation = Operation.of(ctx, f"POST /users/{public_id}/roles", body)
     receipt = await idempotency.run(operation, people.give_role, ctx, person=public_id, wanted=body)
     async with read_after_commit(db) as session:
-        found = await people.read_role(ctx, session, public_id, receipt.resource_id)
+        role = await people.read_role(ctx, session, public_id, receipt.resource_id)
     headers = {"Location": f"/api/v1/users/{public_id}/roles/{receipt.public_id}"}
-    return respond(found, status=201, receipt=receipt, headers=headers)
+    return respond(role, status=201, receipt=receipt, headers=headers)
 
 
 @router.delete("/{publicId}/roles/{rolePublicId}", status_code=204, summary="Take a role back")
 async def take_role(public_id: PathId, role_public_id: RoleId, ctx: KeyedContext, idempotency: Idempotent) -> Response:
-    """For those who could have given it. Open reviews ask the person no more; the last Super Admin keeps that role."""
+    """
+    Allowed to everybody who could have given the role. Open reviews no longer ask the person; the last Superadmin keeps
+    that role.
+    """
     operation = Operation.of(ctx, f"DELETE /users/{public_id}/roles", {"role": str(role_public_id)})
     receipt = await idempotency.run(
         operation, assignments.revoke_assignment, ctx, person=public_id, assignment=role_public_id
@@ -237,18 +248,18 @@ async def take_role(public_id: PathId, role_public_id: RoleId, ctx: KeyedContext
     return Response(status_code=204, headers={"Idempotent-Replay": "true"} if receipt.repeated else {})
 
 
-def _imported(done: people_import.PeopleImport, base: str | None, *, dry_run: bool) -> PeopleImportOut:
+def _import_result(result: people_import.PeopleImport, base: str | None, *, dry_run: bool) -> PeopleImportOut:
     return PeopleImportOut(
         applied=not dry_run,
         invited=[
             InvitedPersonOut(
                 username=person.username, display_name=person.display_name, invitation_url=_link(base, person.token)
             )
-            for person in done.invitations
+            for person in result.invitations
         ],
         known=[
             KnownPersonOut(row=person.line, username=person.username, differs=list(person.differs))
-            for person in done.known
+            for person in result.known
         ],
     )
 
@@ -265,10 +276,10 @@ async def _read(ctx: RequestContext, db: Database, receipt: Receipt) -> UserOut:
 async def _show_secret(
     ctx: RequestContext, db: Database, receipt: Receipt, *, status: int = 200, **secrets: str | None
 ) -> Response:
-    """Show the account, and the secrets in the first answer only."""
+    """Return the account, with the secrets in the first response only."""
     user = await _read(ctx, db, receipt)
-    shown = UserSecretOut(**user.model_dump(), **({} if receipt.repeated else secrets))
-    return _respond(shown, receipt, status=status)
+    secret = UserSecretOut(**user.model_dump(), **({} if receipt.repeated else secrets))
+    return _respond(secret, receipt, status=status)
 
 
 def _respond(user: UserOut, receipt: Receipt, *, status: int = 200) -> Response:

@@ -1,4 +1,4 @@
-"""Queries about people, what their roles allow, their tokens and organizations; each function is one statement."""
+"""Queries about accounts, grants, tokens and organizations; each function executes one statement."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -30,7 +30,7 @@ from saraban.kit.pagination import newest_first
 from saraban.kit.text import Spellings, normal_form
 
 
-# The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
+# These tables belong to `projects`, which imports this package.
 def _coded_table(name: str, noun: str, *more: str) -> sa.TableClause:
     keys = sa.column(f"{noun}_code_key", NormalKey()), sa.column("uuid", sa.Uuid())
     return sa.table(name, *map(sa.column, ("id", f"{noun}_code", f"{noun}_name", *more)), *keys)
@@ -40,7 +40,6 @@ PROJECTS, CONTRACTS = _coded_table("projects", "project"), _coded_table("contrac
 
 
 async def user_named(session: AsyncSession, *, username: str, with_password: bool = False) -> User | None:
-    """:param with_password: for whoever compares it: nobody else reads its hash"""
     statement = spelled(sa.select(User).where(User.deleted_at.is_(None)), User.username, username)
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
@@ -50,45 +49,47 @@ T = TypeVar("T")
 
 
 def parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
-    """Cut a long list into parts that a statement can hold; nothing of an empty one."""
+    """Split the distinct values into parts of at most 500."""
     distinct = list(dict.fromkeys(values))
     return (distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE))
 
 
-async def taken(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> dict[str, str]:
+async def taken_names(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> dict[str, str]:
     """
-    Those of some user names and addresses that an account has, or that look like its own, by their normal forms.
+    Return the given user names and addresses that are in use or look like one in use.
 
-    Closed and deleted accounts count too: a name in the audit trail must mean one person for ever.
+    Keys are normal forms. Closed and deleted accounts count: a name in the audit trail stays one person's.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for column, key, values in (
         (User.username, key_column(User.username), usernames),
         (User.email, User.email, emails),
     ):
         for part in parts(values):
-            found |= {normal_form(one): one for one in await session.scalars(sa.select(column).where(key.in_(part)))}
-    return found
+            names |= {
+                normal_form(value): value for value in await session.scalars(sa.select(column).where(key.in_(part)))
+            }
+    return names
 
 
 async def organization_keys(session: AsyncSession, named: Iterable[str | UUID | None]) -> dict[str | UUID, int]:
-    """The keys of organizations by their codes or public ids, as they were asked for."""
-    asked = set(named) - {None}
-    found: dict[str | UUID, int] = {}
+    """Return the keys of organizations by the code or public id that was given."""
+    given = set(named) - {None}
+    keys: dict[str | UUID, int] = {}
     for column, kind in ((Organization.organization_code, str), (Organization.public_id, UUID)):
-        for part in parts(one for one in asked if isinstance(one, kind)):
-            statement = sa.select(column, Organization.id).where(_is_one_of(column, part))
+        for part in parts(reference for reference in given if isinstance(reference, kind)):
+            statement = sa.select(column, Organization.id).where(_is_any_of(column, part))
             rows = await session.execute(statement.where(Organization.deleted_at.is_(None)))
-            found |= _as_asked({row[0]: row[1] for row in rows}, part)
-    return found
+            keys |= _key_by_given({row[0]: row[1] for row in rows}, part)
+    return keys
 
 
-def _is_one_of(column: Any, part: Sequence[Any]) -> sa.ColumnElement[bool]:
+def _is_any_of(column: Any, part: Sequence[Any]) -> sa.ColumnElement[bool]:
     return is_spelled(column, part) if isinstance(part[0], str) else column.in_(part)
 
 
-def _as_asked(found: Mapping[Any, T], part: Sequence[Any]) -> dict[Any, T]:
-    return Spellings(found).of(part) if isinstance(part[0], str) else dict(found)
+def _key_by_given(rows: Mapping[Any, T], part: Sequence[Any]) -> dict[Any, T]:
+    return Spellings(rows).of(part) if isinstance(part[0], str) else dict(rows)
 
 
 async def organization_code(session: AsyncSession, key: int) -> str | None:
@@ -96,41 +97,45 @@ async def organization_code(session: AsyncSession, key: int) -> str | None:
 
 
 async def people_named(
-    session: AsyncSession, asked: Sequence[str | UUID], *, lock: bool = False
+    session: AsyncSession, given: Sequence[str | UUID], *, lock: bool = False
 ) -> dict[str | UUID, User]:
-    """Accounts by their user names or public ids, as they were asked for; that of the system is none for a public id."""
-    found: dict[str | UUID, User] = {}
+    """
+    Return accounts by the user name or public id that was given.
+
+    The account `system` is found by its user name only.
+    """
+    users: dict[str | UUID, User] = {}
     for column, kind in ((User.username, str), (User.public_id, UUID)):
-        for part in parts(one for one in asked if isinstance(one, kind)):
-            statement = sa.select(User).where(_is_one_of(column, part), User.deleted_at.is_(None))
+        for part in parts(reference for reference in given if isinstance(reference, kind)):
+            statement = sa.select(User).where(_is_any_of(column, part), User.deleted_at.is_(None))
             if kind is UUID:
                 statement = statement.where(User.username != SYSTEM_USERNAME)
             if lock:
                 statement = statement.with_for_update().execution_options(populate_existing=True)
-            found |= _as_asked({getattr(user, column.key): user for user in await session.scalars(statement)}, part)
-    return found
+            users |= _key_by_given({getattr(user, column.key): user for user in await session.scalars(statement)}, part)
+    return users
 
 
 async def has_accounts(session: AsyncSession) -> bool:
-    """Whether there is an account beside `system`; closed ones count."""
+    """Return whether an account besides `system` exists, open or closed."""
     return bool(await session.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 
 
 async def lock_user(session: AsyncSession, *, user_id: int, with_password: bool = False) -> User | None:
-    """The row, locked and as it is now, so that failures are counted one after another."""
+    """Lock and refresh the row, so that failed log-ins are counted one after another."""
     statement = sa.select(User).where(User.user_id == user_id).with_for_update()
     statement = statement.options(undefer(User.password_hash)) if with_password else statement
     return await session.scalar(statement.execution_options(populate_existing=True))
 
 
 async def lock_rights(session: AsyncSession, *, alone: bool) -> None:
-    """Hold the row that stands for what everybody may do, together with others or alone."""
+    """Lock the first role's row, exclusively if `alone`; see `callers.share_rights`."""
     first = sa.select(Role.role_id).order_by(Role.role_id).limit(1)
     await session.execute(first.with_for_update(read=not alone))
 
 
 async def invited_user(session: AsyncSession, *, token_hash: str, now: datetime, lock: bool = False) -> User | None:
-    """The account that a token opens at this moment, with `lock` for its change; None for a closed account too."""
+    """Return the open account of an unexpired invitation."""
     statement = (
         sa.select(User)
         .join(UserInvitation, UserInvitation.user_id == User.user_id)
@@ -154,7 +159,11 @@ async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -
 
 
 async def revoke_tokens(session: AsyncSession, *, user_id: int, but: str | UUID | None = None, now: datetime) -> None:
-    """Revoke the tokens of an account, under its row's lock, but for a session or that of a token's digest."""
+    """
+    Revoke the account's tokens, under the lock of its row.
+
+    :param but: the session to keep, by its public id or the digest of its refresh token
+    """
     await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
     others = _revocation(now).where(RefreshToken.user_id == user_id)
     if isinstance(but, str):
@@ -172,7 +181,7 @@ def _revocation(now: datetime) -> sa.Update:
     )
 
 
-# Each request executes some of the statements below: columns of tables, and statements built once, cost it least.
+# Each request executes some of these statements: they use table columns and are built once, because that is fastest.
 USER, ASSIGNMENT, ROLE = table_of(User).c, table_of(UserAssignment).c, table_of(Role).c
 ORGANIZATION, _BUSINESS_ROLE = table_of(Organization).c, table_of(OrganizationRole).c
 _PREFERENCE, _SESSION = table_of(UserPreference).c, table_of(RefreshToken).c
@@ -222,7 +231,7 @@ async def organizations(session: AsyncSession, *, ids: frozenset[int]) -> Sequen
 
 
 def _permissions() -> sa.Label[Any]:
-    """The permissions of the row's role, joined by a space; only the roles at hand are looked at."""
+    """Return the active permissions of the row's role, joined by spaces."""
     permissions, given = table_of(Permission), table_of(RolePermission)
     return (
         sa.select(sa.func.aggregate_strings(permissions.c.permission_name, " "))
@@ -235,7 +244,7 @@ def _permissions() -> sa.Label[Any]:
 
 
 class UserGrant(NamedTuple):
-    """A user with one assignment; what belongs to that is null where there is none."""
+    """A user with one assignment; the fields of the assignment are null if there is none."""
 
     user_id: int
     public_id: UUID
@@ -297,17 +306,17 @@ _OPEN_SESSIONS = (
 
 
 async def grants_of_open_users(session: AsyncSession, public_ids: Collection[UUID]) -> list[UserGrant]:
-    """One row for each assignment of a user, by user name; one of nulls without any."""
+    """Return a row for each assignment of open accounts; a user without one has one row."""
     return [UserGrant._make(row) for row in await session.execute(_OPEN_USERS, {"public_ids": list(public_ids)})]
 
 
 async def grants_of_username(session: AsyncSession, username: str) -> list[UserGrant]:
-    """The same for an account, a closed one too."""
+    """Return the rows of one account, open or closed."""
     return [UserGrant._make(row) for row in await session.execute(_NAMED_USER, {"username": username})]
 
 
 async def grants_of_sessions(session: AsyncSession, sessions: Collection[UUID]) -> list[tuple[UUID, UserGrant]]:
-    """The same for each session that has not ended, by its public id."""
+    """Return the rows of each open session, with the session's public id."""
     rows = await session.execute(_OPEN_SESSIONS, {"sessions": list(sessions)})
     return [(row[-1], UserGrant._make(row[:-1])) for row in rows]
 
@@ -316,10 +325,10 @@ async def members(
     session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None, closed: bool = False
 ) -> Sequence[AnyRow]:
     """
-    One row for each active person, no program, who works for one of them.
+    Return the active people who work for one of the organizations.
 
-    :param project_id: or has a role in this project
-    :param closed: those whose account is closed, too
+    :param project_id: include people with a role in this project
+    :param closed: include closed accounts
     """
     mine = sa.exists().where(UserAssignment.user_id == User.user_id, in_force())
     belongs = sa.or_(
@@ -340,10 +349,10 @@ async def members(
 async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> Sequence[AnyRow]:
-    """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
+    """Return a row for each active person and organization, if they hold one of `permissions`."""
     person = (User.user_id, User.public_id.label("public_id"))
     home, place = User.primary_organization_id, UserAssignment.organization_id
-    may = sa.true() if permissions is None else _may(permissions)
+    may = sa.true() if permissions is None else _has_any_permission(permissions)
     at_home = sa.select(home.label("organization_id"), *person).where(home.in_(organization_ids), *acts(), may)
     placed = (
         sa.select(place, *person)
@@ -357,7 +366,7 @@ def acts() -> tuple[sa.ColumnElement[bool], ...]:
     return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
 
 
-def _may(permissions: Collection[str]) -> sa.ColumnElement[bool]:
+def _has_any_permission(permissions: Collection[str]) -> sa.ColumnElement[bool]:
     given = aliased(UserAssignment)
     return (
         sa.exists()
@@ -384,7 +393,7 @@ async def role_named(session: AsyncSession, name: str) -> Role | None:
 
 
 async def users_with_preferences(session: AsyncSession, user_ids: Collection[int]) -> Sequence[AnyRow]:
-    """One (user, preference or null) for each user that exists, closed ones too."""
+    """Return (user, preference or null) for each user that exists, closed ones included."""
     statement = (
         sa.select(User, UserPreference)
         .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
@@ -399,6 +408,6 @@ async def role_permissions(session: AsyncSession) -> set[tuple[int, int]]:
 
 
 async def lift_limits(session: AsyncSession, usernames: Collection[str]) -> None:
-    """Let programs issue as many numbers as they ask for; a limit that somebody set stays."""
+    """Remove the limit of issued numbers, unless an administrator set one."""
     unset = sa.and_(User.username.in_(usernames), User.draws_per_minute.is_(None))
     await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))

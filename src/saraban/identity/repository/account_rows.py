@@ -29,7 +29,7 @@ VIEW, GIVE = "user.view", "user.manage_assignments"
 _MEMBERS = sa.table("project_organizations", sa.column("project_id"), sa.column("organization_id"))
 _PARTIES = sa.table("contract_organizations", sa.column("contract_id"), sa.column("organization_id"))
 
-# An account on which signing in has failed so often in a row is shown as locked.
+# Failed log-ins in a row from which an account is shown as locked.
 LOCKED_AFTER = 5
 
 _CLOSED = User.is_active.is_(False)
@@ -44,8 +44,6 @@ STATE: sa.ColumnElement[str] = sa.case(
 
 
 class AccountRow(NamedTuple):
-    """An account with its organization."""
-
     user: User
     organization_public_id: UUID | None
     organization_code: str | None
@@ -61,10 +59,12 @@ def _accounts() -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-def _seen_by(caller: Caller) -> sa.ColumnElement[bool]:
+def _is_visible_to(caller: Caller) -> sa.ColumnElement[bool]:
     """
-    Their own account; those of organizations where they see people or give roles; and where they give roles in a project or a
-    contract, those of its organizations and of whoever has a role there.
+    Return whether the caller may see an account.
+
+    A caller sees their own account; the accounts of organizations where they have `user.view` or give roles; and, where
+    they give roles in a project or contract, the accounts of its organizations and of people with a role there.
     """
     grants = [grant for grant in caller.grants if grant.gives(VIEW) or grant.gives(GIVE)]
     if any(grant.is_global for grant in grants):
@@ -84,12 +84,12 @@ def _seen_by(caller: Caller) -> sa.ColumnElement[bool]:
     )
 
 
-async def one(session: AsyncSession, public_id: UUID, caller: Caller) -> AccountRow | None:
-    row = (await session.execute(_accounts().where(User.public_id == public_id, _seen_by(caller)))).one_or_none()
+async def find_account(session: AsyncSession, public_id: UUID, caller: Caller) -> AccountRow | None:
+    row = (await session.execute(_accounts().where(User.public_id == public_id, _is_visible_to(caller)))).one_or_none()
     return None if row is None else AccountRow._make(row)
 
 
-async def page(
+async def list_accounts(
     session: AsyncSession,
     wanted: UserSearch,
     caller: Caller,
@@ -99,11 +99,11 @@ async def page(
     limit: int,
 ) -> list[AccountRow]:
     """
-    One account more than `limit`, of those whom the caller sees.
+    Return up to `limit` + 1 accounts that the caller may see.
 
-    :param after: the last user name of the page before, when they are sorted by name; `cursor` otherwise
+    :param after: the last user name of the previous page when sorted by name; otherwise `cursor` applies
     """
-    statement = _accounts().where(*_filters(wanted), _seen_by(caller))
+    statement = _accounts().where(*_filters(wanted), _is_visible_to(caller))
     if wanted.sort == "newest":
         statement = newest_first(statement, at=User.created_at, public_id=User.public_id, cursor=cursor, limit=limit)
     else:
@@ -114,27 +114,27 @@ async def page(
 
 
 def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
-    found: list[sa.ColumnElement[bool]] = []
+    conditions: list[sa.ColumnElement[bool]] = []
     if wanted.search:
-        whole = sa.func.coalesce(User.first_name, "") + " " + sa.func.coalesce(User.last_name, "")
-        spelled = wanted.search.casefold()
-        found.append(
+        full_name = sa.func.coalesce(User.first_name, "") + " " + sa.func.coalesce(User.last_name, "")
+        text = wanted.search.casefold()
+        conditions.append(
             sa.or_(
-                User.username.contains(spelled, autoescape=True),
-                User.email.contains(spelled, autoescape=True),
-                whole.contains(wanted.search, autoescape=True),
+                User.username.contains(text, autoescape=True),
+                User.email.contains(text, autoescape=True),
+                full_name.contains(wanted.search, autoescape=True),
             )
         )
     if wanted.organization_public_id is not None:
-        found.append(Organization.public_id == wanted.organization_public_id)
+        conditions.append(Organization.public_id == wanted.organization_public_id)
     if wanted.role is not None:
         held = sa.exists().where(UserAssignment.user_id == User.user_id, Role.role_id == UserAssignment.role_id)
-        found.append(held.where(Role.role_name == wanted.role, in_force()))
+        conditions.append(held.where(Role.role_name == wanted.role, in_force()))
     if wanted.state is not None:
-        found.append(STATE.in_((wanted.state.value,)))
+        conditions.append(STATE.in_((wanted.state.value,)))
     if wanted.is_service is not None:
-        found.append(User.is_service.is_(wanted.is_service))
-    return found
+        conditions.append(User.is_service.is_(wanted.is_service))
+    return conditions
 
 
 async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> Sequence[AnyRow]:
@@ -162,7 +162,7 @@ async def place_names(session: AsyncSession) -> list[str]:
 
 
 async def resettable_user(session: AsyncSession, identifier: str) -> User | None:
-    """Return the person with this user name or else this address, if they have a password and an open account."""
+    """Return the open account with a password that has this user name, or else this address."""
     named = sa.or_(is_spelled(User.username, [identifier]), User.email == identifier)
     people = sa.select(User).where(named, User.password_hash != NO_PASSWORD, *acts())
     return await session.scalar(
@@ -171,13 +171,17 @@ async def resettable_user(session: AsyncSession, identifier: str) -> User | None
 
 
 async def lock_token_owner(session: AsyncSession, *, token_hash: str) -> User | None:
-    """Lock the account before its tokens, as all that end sessions do: a reset and a refresh come one after another."""
+    """
+    Lock the account before its tokens, like every function that ends sessions.
+
+    A password reset and a refresh then run one after another.
+    """
     owner = sa.select(RefreshToken.user_id).where(RefreshToken.token_hash == token_hash).scalar_subquery()
     return await session.scalar(sa.select(User).where(User.user_id == owner).with_for_update())
 
 
 async def lock_refresh_token(session: AsyncSession, *, token_hash: str) -> RefreshToken | None:
-    """The row, locked: of two requests with the same token one rotates it and the other finds it rotated."""
+    """Lock the token's row: of two requests with one token, the second finds it rotated."""
     statement = sa.select(RefreshToken).where(RefreshToken.token_hash == token_hash).with_for_update()
     return await session.scalar(statement)
 
@@ -201,14 +205,13 @@ class DirectoryEntry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of a person; the code of everything else."""
         return " ".join(filter(None, (self.first_name, self.last_name))) or self.code
 
 
 async def directory(
     session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
 ) -> list[DirectoryEntry]:
-    """Return what is known by these public ids or codes; a code may be that of several things."""
+    """Return all entries with one of the public ids or codes; a code may belong to several."""
     none = sa.literal(None, sa.String())
     columns: dict[str, tuple[Any, ...]] = {
         "user": (User.user_id, User.public_id, User.username, User.first_name, User.last_name),
@@ -216,14 +219,14 @@ async def directory(
         "project": (PROJECTS.c.id, PROJECTS.c.uuid, PROJECTS.c.project_code, none, none),
         "contract": (CONTRACTS.c.id, CONTRACTS.c.uuid, CONTRACTS.c.contract_code, none, none),
     }
-    found: list[DirectoryEntry] = []
+    entries: list[DirectoryEntry] = []
     for kind, (key, public_id, code, *names) in columns.items():
-        asked = [public_id.in_(list(public_ids))] if public_ids else []
-        asked += [code.in_(list(codes))] if codes else []
-        if asked:
-            rows = await session.execute(sa.select(key, public_id, code, *names).where(sa.or_(*asked)))
-            found += [DirectoryEntry(kind, *row) for row in rows]
-    return found
+        conditions = [public_id.in_(list(public_ids))] if public_ids else []
+        conditions += [code.in_(list(codes))] if codes else []
+        if conditions:
+            rows = await session.execute(sa.select(key, public_id, code, *names).where(sa.or_(*conditions)))
+            entries += [DirectoryEntry(kind, *row) for row in rows]
+    return entries
 
 
 async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:
@@ -232,7 +235,7 @@ async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:
 
 
 async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limit: int) -> int:
-    """Found by a plain read and deleted by primary key, so that no range is locked while people log in."""
+    """Delete by primary key, so that no range is locked while people log in."""
     old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
     keys = (await session.scalars(old)).all()
     if keys:
@@ -241,13 +244,13 @@ async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limi
 
 
 async def keys_at_home(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
-    """Return the accounts whose own organization is one of these, closed ones and programs too."""
+    """Return the accounts of these organizations, closed ones and programs included."""
     statement = sa.select(User.user_id).where(User.primary_organization_id.in_(list(organization_ids)))
     return frozenset(await session.scalars(statement))
 
 
 async def all_accounts(session: AsyncSession) -> Sequence[AnyRow]:
-    """Rows of (user, code of the organization, names of the roles, state), by user name; closed ones too."""
+    """Return (user, organization code, role names, state) of all accounts, by user name."""
     statement = (
         sa.select(User, Organization.organization_code, sa.func.aggregate_strings(Role.role_name, ", "), STATE)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)

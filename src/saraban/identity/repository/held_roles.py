@@ -1,4 +1,4 @@
-"""Queries about who has which role where and when, and who could give one; a statement each, or one for each part of a long list."""
+"""Queries about assigned roles, their places and periods, and the people who can give them."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -37,8 +37,6 @@ class AssignmentColumns(TypedDict):
 
 
 class PlaceColumns(NamedTuple):
-    """What names the places of one level in which a role is given."""
-
     key: sa.SQLColumnExpression[Any]
     project: sa.SQLColumnExpression[Any]
     public_id: sa.SQLColumnExpression[Any]
@@ -64,7 +62,7 @@ PLACES = {
 
 
 async def place_keys(session: AsyncSession, level: str, named: UUID | str) -> AnyRow | None:
-    """Row of (id, code, project_id) of the organization, project or contract with a public id or a code."""
+    """Return (id, code, project_id) of the place with this public id or code."""
     place = PLACES[level]
     statement: AnySelect = sa.select(place.key.label("id"), place.code.label("code"), place.project.label("project_id"))
     if isinstance(named, UUID):
@@ -75,7 +73,7 @@ async def place_keys(session: AsyncSession, level: str, named: UUID | str) -> An
 
 
 async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str]]:
-    """The codes of the organizations, the project and the contract of a scope, by their levels."""
+    """Return the codes of the scope's organizations, project and contract, by level."""
     keys: dict[str, Collection[int | None]] = {
         ORGANIZATION: scope.organizations,
         PROJECT: [scope.project],
@@ -85,26 +83,26 @@ async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str
         sa.select(sa.literal(level).label("level"), place.code.label("code")).where(place.key.in_(keys[level]))
         for level, place in PLACES.items()
     ]
-    found: dict[str, list[str]] = {}
+    codes_of_level: dict[str, list[str]] = {}
     for row in await session.execute(sa.union_all(*statements)):
-        found.setdefault(row.level, []).append(row.code)
-    return {level: sorted(codes) for level, codes in found.items()}
+        codes_of_level.setdefault(row.level, []).append(row.code)
+    return {level: sorted(codes) for level, codes in codes_of_level.items()}
 
 
-async def of_users(session: AsyncSession, user_ids: Collection[int]) -> dict[int, list[UserAssignment]]:
-    """The assignments of people by the keys of these, those of other times too."""
-    found: dict[int, list[UserAssignment]] = {}
+async def assignments_of_users(session: AsyncSession, user_ids: Collection[int]) -> dict[int, list[UserAssignment]]:
+    """Return assignments of any period, by the key of the user."""
+    assignments: dict[int, list[UserAssignment]] = {}
     for part in parts(user_ids):
         for row in await session.scalars(sa.select(UserAssignment).where(UserAssignment.user_id.in_(part))):
-            found.setdefault(row.user_id, []).append(row)
-    return found
+            assignments.setdefault(row.user_id, []).append(row)
+    return assignments
 
 
 class HeldRoleRow(NamedTuple):
     """
-    A role with its place; the keys stay inside.
+    An assignment with its role and place.
 
-    :param counts: the database's clock is within its period
+    :param counts: its period includes the database's present moment
     """
 
     id: int
@@ -165,15 +163,14 @@ _HELD_ROLES = (
 )
 
 
-async def with_places(session: AsyncSession, *, user_id: int, closed: bool = False) -> list[HeldRoleRow]:
-    """:param closed: roles that are closed, too"""
+async def list_held_roles(session: AsyncSession, *, user_id: int, closed: bool = False) -> list[HeldRoleRow]:
     rows = await session.execute(_HELD_ROLES, {"user_id": user_id})
     held = [HeldRoleRow._make((*row[:-4], UserName._make(row[-4:]))) for row in rows]
     return [row for row in held if closed or row.closed_at is None]
 
 
 async def lasting_administrations(session: AsyncSession) -> Sequence[AnyRow]:
-    """(assignment, user) of each role that may do everything everywhere, now and without an end, of people who can sign in."""
+    """Return (assignment, user) of permanent, global administrators who can sign in."""
     given = UserAssignment
     statement = (
         sa.select(given.id, given.user_id)
@@ -195,7 +192,7 @@ async def any_period_due(session: AsyncSession) -> bool:
 
 
 async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tuple[UserAssignment, User]]:
-    """Assignments that have begun or ended since anybody was told, the first to change first."""
+    """Lock assignments whose begin or end has not been announced, the earliest first."""
     statement = (
         sa.select(UserAssignment, User)
         .join(User, User.user_id == UserAssignment.user_id)
@@ -209,8 +206,6 @@ async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tup
 
 
 class PlaceRow(NamedTuple):
-    """Where a role can be given; the keys stay inside."""
-
     level: str
     id: int
     project_id: int | None
@@ -220,7 +215,7 @@ class PlaceRow(NamedTuple):
 
 
 async def places(session: AsyncSession) -> list[PlaceRow]:
-    """Every open organization, every project and every contract, by their codes."""
+    """Return the open organizations and all projects and contracts, by level and code."""
     rows: list[PlaceRow] = []
     for level, place in PLACES.items():
         statement = sa.select(place.key, place.project, place.public_id, place.code, place.name).order_by(place.code)
@@ -235,7 +230,7 @@ async def roles(session: AsyncSession) -> Sequence[Role]:
 
 
 async def holders_at(session: AsyncSession, permission: str, scope: Scope, *, limit: int) -> list[UUID]:
-    """The people who hold a permission, or everything, in a place of the scope or everywhere; narrow roles first."""
+    """Return the people who hold the permission in the scope; holders of global roles come last."""
     given = UserAssignment
     everywhere = sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
     here = [everywhere, given.organization_id.in_(scope.organizations)]

@@ -1,4 +1,4 @@
-"""Queries about roles: what each gives, to whom, and where it may be given."""
+"""Queries about roles, their permissions and their holders."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from saraban.identity.models import DatabaseNow, Permission, Role, RolePermissio
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
 
-# What lies above is read by its codes alone.
+# These tables belong to packages that import this one.
 _projects = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
 _definitions = sa.table("workflow_definitions", sa.column("dsl", sa.JSON()))
 
@@ -24,8 +24,8 @@ class RoleRow(NamedTuple):
     project_code: str | None
 
 
-def _seen(projects: frozenset[int] | None) -> sa.Select[tuple[Role, UUID | None, str | None]]:
-    """The roles of the installation, and those of some projects; None for all."""
+def _visible_roles(projects: frozenset[int] | None) -> sa.Select[tuple[Role, UUID | None, str | None]]:
+    """Return the roles of the installation and of these projects; None for all projects."""
     statement = sa.select(Role, _projects.c.uuid, _projects.c.project_code).outerjoin(
         _projects, _projects.c.id == Role.project_id
     )
@@ -42,7 +42,7 @@ async def role_page(
     cursor: str | None,
     limit: int,
 ) -> list[RoleRow]:
-    statement = _seen(seen_in)
+    statement = _visible_roles(seen_in)
     if project is not None:
         statement = statement.where(sa.or_(Role.project_id.is_(None), _projects.c.uuid == project))
     statement = newest_first(statement, at=Role.created_at, public_id=Role.public_id, cursor=cursor, limit=limit)
@@ -50,14 +50,14 @@ async def role_page(
 
 
 async def role(session: AsyncSession, named: UUID | str, *, seen_in: frozenset[int] | None) -> RoleRow | None:
-    """Return the role with a public id or a name, where it is among those that are seen."""
-    found = Role.public_id == named if isinstance(named, UUID) else Role.role_name == named
-    row = (await session.execute(_seen(seen_in).where(found))).one_or_none()
+    """Return the role with this public id or name, if it is visible."""
+    condition = Role.public_id == named if isinstance(named, UUID) else Role.role_name == named
+    row = (await session.execute(_visible_roles(seen_in).where(condition))).one_or_none()
     return None if row is None else RoleRow._make(row)
 
 
 async def is_role_in_definition(session: AsyncSession, name: str) -> bool:
-    """Whether a version of a workflow, in force or not, has this name in it."""
+    """Return whether any version of a workflow names the role, active or not."""
     text = orjson.dumps(name)
     return any(text in orjson.dumps(dsl) for dsl in await session.scalars(sa.select(_definitions.c.dsl)))
 
@@ -81,14 +81,20 @@ async def permissions_of_roles(session: AsyncSession, role_ids: Collection[int])
         .join(Permission, Permission.permission_id == RolePermission.permission_id)
         .where(RolePermission.role_id.in_(role_ids), Permission.is_active)
     )
-    found: dict[int, set[str]] = {}
+    names_of_role: dict[int, set[str]] = {}
     for row in await session.execute(statement):
-        found.setdefault(row.role_id, set()).add(row.permission_name)
-    return {key: frozenset(names) for key, names in found.items()}
+        names_of_role.setdefault(row.role_id, set()).add(row.permission_name)
+    return {key: frozenset(names) for key, names in names_of_role.items()}
 
 
-async def carrying(session: AsyncSession, permissions: Collection[str], *, project: int | None) -> Sequence[Role]:
-    """The open roles that carry one of some permissions, or everything: of the installation, and of one project."""
+async def roles_with_permissions(
+    session: AsyncSession, permissions: Collection[str], *, project: int | None
+) -> Sequence[Role]:
+    """
+    Return the open roles with one of the permissions, of the installation or of the project.
+
+    Roles that give everything are included.
+    """
     belongs = sa.or_(Role.project_id.is_(None), Role.project_id == project)
     statement = sa.select(Role).where(carries(*permissions, EVERYTHING), belongs, Role.deleted_at.is_(None))
     return (await session.scalars(statement.order_by(Role.role_id))).all()
@@ -101,7 +107,7 @@ async def replace_permissions(session: AsyncSession, *, role_id: int, names: Col
         await session.execute(sa.insert(RolePermission).from_select(["role_id", "permission_id"], keys))
 
 
-def _held(role_ids: Collection[int]) -> tuple[sa.ColumnElement[bool], ...]:
+def _current_assignments(role_ids: Collection[int]) -> tuple[sa.ColumnElement[bool], ...]:
     ends = UserAssignment.valid_until
     lasts = sa.or_(ends.is_(None), ends > DatabaseNow())
     return (UserAssignment.role_id.in_(role_ids), User.deleted_at.is_(None), lasts)
@@ -112,7 +118,7 @@ async def holder_counts(session: AsyncSession, role_ids: Collection[int]) -> dic
     statement = (
         sa.select(UserAssignment.role_id, people)
         .join(User, User.user_id == UserAssignment.user_id)
-        .where(*_held(role_ids))
+        .where(*_current_assignments(role_ids))
         .group_by(UserAssignment.role_id)
     )
     return {row[0]: row[1] for row in await session.execute(statement)}
@@ -122,7 +128,7 @@ async def holders(session: AsyncSession, role_id: int) -> list[UUID]:
     statement = (
         sa.select(User.public_id)
         .join(UserAssignment, UserAssignment.user_id == User.user_id)
-        .where(*_held([role_id]))
+        .where(*_current_assignments([role_id]))
         .distinct()
         .order_by(User.public_id)
     )

@@ -1,5 +1,3 @@
-"""What other features and the doors use of `identity`."""
-
 from saraban.identity.domain.catalogue import DEMO_ACCOUNTS
 from saraban.identity.domain.throttle import ThrottleRules
 from saraban.identity.repository.account_rows import DirectoryEntry

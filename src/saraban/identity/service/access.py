@@ -1,8 +1,8 @@
 """
-Why somebody may, or may not: the roles they were given, those who could give what is missing, and the answer for a place.
+Explain why a person may or may not act: their roles, missing permissions and who can give them.
 
-About oneself everybody may ask; about another person whoever sees them in the list of people. Their roles in places where the asker
-neither sees people nor gives roles are counted and not told.
+A caller may ask about themselves and about people they see in the list of people. Roles in places where the caller
+neither sees people nor gives roles are hidden.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ from saraban.kit.errors import NotFound, invalid
 
 MOST_GIVERS, MOST_ASKED = 10, 200
 
-_ASLEEP: Mapping[Standing, Reason] = {
+_INACTIVE_REASONS: Mapping[Standing, Reason] = {
     Standing.UPCOMING: Reason.UPCOMING,
     Standing.ENDED: Reason.ENDED,
     Standing.CLOSED: Reason.ROLE_CLOSED,
@@ -37,10 +37,10 @@ _ASLEEP: Mapping[Standing, Reason] = {
 @dataclass(frozen=True, slots=True)
 class Subject:
     """
-    Whom the question is about.
+    The person that an explanation is about.
 
-    :param caller: as they may act now; None when the account is closed
-    :param told: which of their roles the asker may know of wherever they are; None for all
+    :param caller: with the present grants; None when the account is closed
+    :param told: the roles that the caller may see; None for all
     """
 
     public_id: UUID
@@ -53,15 +53,15 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """
-    An answer with its reason.
+    A decision with its reason.
 
     :param roles: that decide, or that would: in another place, at another time, or if they were open
     :param missing: permissions of which one is needed
-    :param role_names: roles of which a step asks for one
-    :param carriers: roles that carry what is missing, with where they would count
-    :param givers: people who can give one of these
-    :param on_behalf_of: in whose place it is allowed
-    :param asked: whom it waits for instead, organizations by their codes, then people
+    :param role_names: roles of which a step needs one
+    :param carriers: roles that give the missing permission, with where they would count
+    :param givers: people who can give one of these roles
+    :param on_behalf_of: people for whom the person may act
+    :param asked: assignees instead of the person: organizations by code, then people
     """
 
     allowed: bool
@@ -80,24 +80,26 @@ async def load_subject(
 ) -> Subject:
     """
     :param public_id: None, and no `username`, for the caller
-    :raises NotFound: when there is nobody, or the caller does not see them among people
+    :raises NotFound: when there is no such person, or the caller does not see them among people
     """
     wanted = ctx.caller.public_id if public_id is None and not username else public_id
     named = wanted or canonical_username(username)
     user = (await repository.people_named(session, [named])).get(named)
     if user is None:
         raise NotFound("There is no such person.")
-    _, told = await visible_assignments(ctx, session, user.public_id)
+    _, visible_roles = await visible_assignments(ctx, session, user.public_id)
     try:
         caller = await load_caller(session, user.public_id) if user.is_active else None
     except NotSignedIn:
         caller = None
-    held = await _held(ctx, session, user.user_id)
-    return Subject(user.public_id, display_name(user), caller, held, frozenset(one.public_id for one in told))
+    given_roles = await _list_given_roles(ctx, session, user.user_id)
+    return Subject(
+        user.public_id, display_name(user), caller, given_roles, frozenset(row.public_id for row in visible_roles)
+    )
 
 
-async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
-    rows = await held_roles.with_places(session, user_id=user_id, closed=True)
+async def _list_given_roles(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
+    rows = await held_roles.list_held_roles(session, user_id=user_id, closed=True)
     given = await role_rows.permissions_of_roles(session, {row.role_id for row in rows})
     return tuple(_given_role(row, given.get(row.role_id, frozenset()), ctx.now) for row in rows)
 
@@ -128,7 +130,7 @@ async def place_scope(session: AsyncSession, level: str, public_id: UUID) -> Sco
 
 
 async def explain_permission(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
-    """:raises Invalid: at `query:permission`, when there is none of that name"""
+    """:raises Invalid: at `query:permission`, when no such permission exists"""
     if permission not in await role_rows.permission_names(session):
         th, en = "ไม่มีสิทธิ์ “{value}”", "There is no permission “{value}”."
         raise invalid("query:permission", "unknown", th, en, value=permission)
@@ -141,55 +143,57 @@ async def explain_guard(
     session: AsyncSession, subject: Subject, guard: Guard, *, permissions: Collection[str], scope: Scope
 ) -> Explanation:
     """
-    Say what a guard says of somebody, and why; what it refuses is a matter of permissions or roles.
+    Explain a guard's decision about a person; a refusal lists missing permissions and roles.
 
-    :param scope: where one of the permissions would do
+    :param scope: where one of the permissions would suffice
     """
     if subject.caller is None:
         return Explanation(allowed=False, reason=Reason.ACCOUNT_CLOSED)
-    found = access.decide(subject.caller, subject.held, guard, permissions)
-    if found.allowed:
-        reason = Reason.GRANTED if found.deciding else Reason.NO_ROLE_NEEDED
-        return Explanation(allowed=True, reason=reason, roles=found.deciding)
-    carriers = await _carriers(session, permissions, scope)
-    givers = await _givers(session, carriers, scope)
+    decision = access.decide(subject.caller, subject.held, guard, permissions)
+    if decision.allowed:
+        reason = Reason.GRANTED if decision.deciding else Reason.NO_ROLE_NEEDED
+        return Explanation(allowed=True, reason=reason, roles=decision.deciding)
+    carriers = await _list_carriers(session, permissions, scope)
+    givers = await _list_givers(session, carriers, scope)
     missing = tuple(sorted(permissions))
-    return replace(_refused(found, subject.told), missing=missing, carriers=carriers, givers=givers)
+    return replace(_explain_refusal(decision, subject.told), missing=missing, carriers=carriers, givers=givers)
 
 
-def _refused(found: GuardDecision, told: frozenset[UUID] | None) -> Explanation:
-    if found.not_now is not None:
-        return Explanation(allowed=False, reason=_ASLEEP[found.not_now.standing], roles=(found.not_now,))
-    reason = Reason.ELSEWHERE if found.elsewhere else Reason.MISSING
-    roles = tuple(one for one in found.elsewhere if told is None or one.public_id in told)
+def _explain_refusal(decision: GuardDecision, visible: frozenset[UUID] | None) -> Explanation:
+    if decision.not_now is not None:
+        return Explanation(
+            allowed=False, reason=_INACTIVE_REASONS[decision.not_now.standing], roles=(decision.not_now,)
+        )
+    reason = Reason.ELSEWHERE if decision.elsewhere else Reason.MISSING
+    roles = tuple(role for role in decision.elsewhere if visible is None or role.public_id in visible)
     return Explanation(allowed=False, reason=reason, roles=roles)
 
 
-async def _carriers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[CarryingRole, ...]:
+async def _list_carriers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[CarryingRole, ...]:
     if not permissions:
         return ()
-    rows = await role_rows.carrying(session, permissions, project=scope.project)
-    given = await role_rows.permissions_of_roles(session, [one.role_id for one in rows])
+    rows = await role_rows.roles_with_permissions(session, permissions, project=scope.project)
+    permissions_of_role = await role_rows.permissions_of_roles(session, [row.role_id for row in rows])
     codes = await held_roles.place_codes(session, scope)
     roles = (
         CarryingRole(
-            one.role_name,
-            role_text(one.role_name, one.role_name_en),
-            one.scope,
-            given.get(one.role_id, frozenset()),
-            tuple(codes.get(one.scope, ())),
+            row.role_name,
+            role_text(row.role_name, row.role_name_en),
+            row.scope,
+            permissions_of_role.get(row.role_id, frozenset()),
+            tuple(codes.get(row.scope, ())),
         )
-        for one in rows
+        for row in rows
     )
     return access.fitting(roles, permissions, scope)
 
 
-async def _givers(session: AsyncSession, roles: Sequence[CarryingRole], scope: Scope) -> tuple[PersonRef, ...]:
-    """Those who can give one of the roles, who look after one place before who looks after all."""
+async def _list_givers(session: AsyncSession, roles: Sequence[CarryingRole], scope: Scope) -> tuple[PersonRef, ...]:
+    """List people who can give one of the roles; holders of global roles come last."""
     if not roles:
         return ()
     keys = await held_roles.holders_at(session, access.MANAGES, scope, limit=MOST_ASKED)
     people = await load_callers(session, keys)
-    able: Sequence[Caller] = [people[key] for key in keys if key in people]
-    found = [one for one in able if not one.is_service and access.can_give(one, roles, scope)]
-    return tuple(PersonRef.model_validate(one) for one in found[:MOST_GIVERS])
+    candidates: Sequence[Caller] = [people[key] for key in keys if key in people]
+    givers = [person for person in candidates if not person.is_service and access.can_give(person, roles, scope)]
+    return tuple(PersonRef.model_validate(person) for person in givers[:MOST_GIVERS])

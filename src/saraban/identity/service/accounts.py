@@ -1,4 +1,4 @@
-"""Opens, changes, closes and unlocks accounts. Who may is asked in the organization of their person."""
+"""Open, change, close and unlock accounts; permissions are checked in the person's organization."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class AccountSummary:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """An account as it is asked for; its organization by its code or its public id."""
+    """A new account; its organization is given by its code or its public id."""
 
     username: str
     email: str
@@ -90,7 +90,7 @@ class NewAccount:
 
     @property
     def home(self) -> tuple[str, str | UUID | None]:
-        """The organization, after the field that names it."""
+        """Return the field that names the organization, and its value."""
         if self.organization_public_id is not None:
             return "/organizationPublicId", self.organization_public_id
         return "/organizationCode", None if self.organization_code is None else fold(self.organization_code)
@@ -98,6 +98,8 @@ class NewAccount:
 
 async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password: str) -> UUID:
     """
+    Open an account with a password.
+
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
@@ -109,12 +111,12 @@ async def check_new_password(
     session: AsyncSession, account: NewAccount | UserIn | User, password: str, *, pointer: str = "/password"
 ) -> None:
     """:raises Invalid: when the password is too weak for this person, in this installation"""
-    own = [account.username, account.email.partition("@")[0], account.first_name or "", account.last_name or ""]
-    passwords.require_strong(password, [*own, *await account_rows.place_names(session)], pointer=pointer)
+    names = [account.username, account.email.partition("@")[0], account.first_name or "", account.last_name or ""]
+    passwords.require_strong(password, [*names, *await account_rows.place_names(session)], pointer=pointer)
 
 
 async def create_account(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password_hash: str) -> UUID:
-    """Do the same with a password that was hashed before the transaction began."""
+    """Open an account with a password that was hashed before the transaction."""
     (user,) = await open_accounts(ctx, session, [new], password_hash=password_hash)
     return user.public_id
 
@@ -123,35 +125,35 @@ async def open_accounts(
     ctx: RequestContext, session: AsyncSession, new: Sequence[NewAccount], *, password_hash: str, at: Placed = anywhere
 ) -> list[User]:
     """
-    Write the rows of accounts and what the audit trail says of each, with a bounded number of statements.
+    Create accounts and their audit entries, with a bounded number of statements.
 
-    :param at: what the refusal of each is told in; one that it keeps to itself is left out
+    :param at: context in which the error of one account is raised; an account whose error it suppresses is left out
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when a name or an address is in use, or comes twice
     """
-    homes = await repository.organization_keys(session, [one.home[1] for one in new])
-    taken = await repository.taken(
+    homes = await repository.organization_keys(session, [account.home[1] for account in new])
+    taken_names = await repository.taken_names(
         session,
-        [fold(one.username.strip()).casefold() for one in new],
-        [fold(one.email.strip()).casefold() for one in new],
+        [fold(account.username.strip()).casefold() for account in new],
+        [fold(account.email.strip()).casefold() for account in new],
     )
-    made: list[User] = []
-    for index, one in enumerate(new):
+    users: list[User] = []
+    for index, account in enumerate(new):
         with at(index):
-            made.append(_new_user(ctx, one, homes, taken, password_hash))
-    session.add_all(made)
+            users.append(_new_user(ctx, account, homes, taken_names, password_hash))
+    session.add_all(users)
     try:
         await session.flush()
-    except IntegrityError as error:  # somebody else was quicker, after we had looked
-        raise UsernameTaken(values={"value": ", ".join(user.username for user in made[:3])}) from error
-    await audit.record_all(ctx, session, [entry("user.create", user, _opened(user)) for user in made])
-    return made
+    except IntegrityError as error:  # another transaction created it after the check
+        raise UsernameTaken(values={"value": ", ".join(user.username for user in users[:3])}) from error
+    await audit.record_all(ctx, session, [entry("user.create", user, _details_of_new(user)) for user in users])
+    return users
 
 
 def _new_user(
     ctx: RequestContext, new: NewAccount, homes: dict[str | UUID, int], taken: dict[str, str], password_hash: str
 ) -> User:
-    name, mail, first, last, home = _acceptable(new, homes)
+    name, mail, first, last, home = _check_fields(new, homes)
     ctx.caller.require(CREATE, Scope(organizations=frozenset({home} if home else ())))
     for field, value in (("/username", name), ("/email", mail)):
         if other := taken.get(normal_form(value)):
@@ -172,8 +174,8 @@ def _new_user(
     )
 
 
-def _acceptable(new: NewAccount, homes: dict[str | UUID, int]) -> tuple[str, str, str, str, int | None]:
-    """:raises Invalid: naming every field at fault"""
+def _check_fields(new: NewAccount, homes: dict[str | UUID, int]) -> tuple[str, str, str, str, int | None]:
+    """:raises Invalid: naming each field at fault"""
     checks = FieldChecks()
     name, mail = checks.run(acceptable_username, new.username), checks.run(acceptable_address, new.email)
     first = checks.run(acceptable_name, "/firstName", new.first_name)
@@ -186,7 +188,7 @@ def _acceptable(new: NewAccount, homes: dict[str | UUID, int]) -> tuple[str, str
     return name or "", mail or "", first or "", last or "", home
 
 
-def _opened(user: User) -> dict[str, object]:
+def _details_of_new(user: User) -> dict[str, object]:
     facts = {"email": user.email, "firstName": user.first_name, "lastName": user.last_name}
     return {"after": facts | {"isService": bool(user.is_service)}}
 
@@ -212,7 +214,7 @@ async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Pe
     """
     Open or close an account; a closed one is refused at its next request.
 
-    :raises LastSuperAdmin: when nobody would administer the installation
+    :raises LastSuperAdmin: when no administrator of the installation would remain
     """
     await lock_rights(session)
     user = await load_manageable(ctx, session, username, "user.edit" if active else "user.delete")
@@ -231,7 +233,7 @@ async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Pe
 
 
 async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: Person, per_minute: int | None) -> None:
-    """:param per_minute: None for the limit that everybody has, 0 for none at all"""
+    """:param per_minute: None for the general limit, 0 for no limit"""
     await change_user(ctx, session, person=username, change=AccountChange(draws_per_minute=per_minute))
 
 
@@ -246,7 +248,9 @@ async def unlock(ctx: RequestContext, session: AsyncSession, *, username: Person
 
 async def set_password(ctx: RequestContext, session: AsyncSession, *, username: Person, password: str) -> None:
     """
-    Replace a password, unlock the account and end its sessions; its person has to choose another one.
+    Replace a password, unlock the account and end its sessions.
+
+    The person has to choose another password, unless the caller is the person.
 
     :raises Invalid: when the password is too weak
     """
@@ -259,9 +263,9 @@ async def reset_password(
     ctx: RequestContext, db: Database, *, person: UUID, password: str | None
 ) -> tuple[str, str | None]:
     """
-    Return the hash of a new password, for `keep_password`, and the password where one was made for a program.
+    Return a new password's hash for `keep_password`, and a program's generated password.
 
-    No connection is held while argon2 works.
+    No database connection is held while argon2 works.
     """
     async with db.reading() as session:
         user = await load_manageable(ctx, session, person, "user.edit")
@@ -289,7 +293,7 @@ UNCHANGED: Final = "…"  # no address, name or organization is this
 
 @dataclass(frozen=True, slots=True)
 class AccountChange:
-    """What is to be different of an account; what is UNCHANGED stays."""
+    """Changes to an account; a field that is UNCHANGED stays."""
 
     email: str = UNCHANGED
     first_name: str | None = UNCHANGED
@@ -302,20 +306,20 @@ async def change_user(
     ctx: RequestContext, session: AsyncSession, *, person: Person, change: AccountChange, user: User | None = None
 ) -> RolesAfterMove:
     """
-    Change what an account says of its person, or move it to another organization, which ends its roles in others.
+    Change an account, or move it to another organization, which ends its roles in others.
 
-    :param user: the account where it is at hand, locked
-    :returns: the roles that ended and were kept with a move from an organization
+    :param user: the locked account, if the caller has loaded it
+    :returns: the roles that ended and were kept by a move from an organization
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the address is in use
-    :raises Forbidden: also when the caller may not edit the people of the organization that it is moved to
+    :raises Forbidden: also when the caller may not edit people of the new organization
     """
     moves = change.organization != UNCHANGED
     if moves and user is None:
         await lock_rights(session)
     user = user or await load_manageable(ctx, session, person, "user.edit", lock=True)
     before = await _facts(session, user)
-    await _change_words(session, user, change)
+    await _change_fields(session, user, change)
     if moves:
         await _move(ctx, session, user, change.organization)
     if change.draws_per_minute != UNCHANGED:
@@ -327,8 +331,8 @@ async def change_user(
     if not changed:
         return RolesAfterMove()
     user.updated_at = ctx.now
-    told = {"before": {key: before[key] for key in changed}, "after": {key: after[key] for key in changed}}
-    await record(ctx, session, "user.change", user, told)
+    details = {"before": {key: before[key] for key in changed}, "after": {key: after[key] for key in changed}}
+    await record(ctx, session, "user.change", user, details)
     if not {"firstName", "lastName"}.isdisjoint(changed):
         await search_index.queue_renamed(session, people=[user.public_id])
     if "organization" not in changed:
@@ -337,14 +341,14 @@ async def change_user(
     return await end_roles_elsewhere(ctx, session, user) if before["organization"] else RolesAfterMove()
 
 
-async def _change_words(session: AsyncSession, user: User, change: AccountChange) -> None:
+async def _change_fields(session: AsyncSession, user: User, change: AccountChange) -> None:
     if change.first_name != UNCHANGED:
         user.first_name = acceptable_name("/firstName", change.first_name or "") or None
     if change.last_name != UNCHANGED:
         user.last_name = acceptable_name("/lastName", change.last_name or "") or None
     if change.email != UNCHANGED:
         mail = acceptable_address(change.email)
-        if mail != user.email and await repository.taken(session, [], [mail]):
+        if mail != user.email and await repository.taken_names(session, [], [mail]):
             raise UsernameTaken.at("/email", mail)
         user.email = mail
 
@@ -370,12 +374,15 @@ async def load_manageable(
     ctx: RequestContext, session: AsyncSession, username: Person, permission: str, *, lock: bool = False
 ) -> User:
     """
+    Load an account that the caller may change.
+
     :raises NotFound: when there is none, or the caller may not see it
-    :raises Forbidden: without `permission` in its organization, and where its person has roles that reach further
+    :raises Forbidden: without `permission` in its organization, and where the person has roles that reach further
     """
     user = (await repository.people_named(session, [canonical(username)], lock=lock)).get(canonical(username))
     if user is None or not (
-        ctx.caller.may("user.view", home_of(user)) or await account_rows.one(session, user.public_id, ctx.caller)
+        ctx.caller.may("user.view", home_of(user))
+        or await account_rows.find_account(session, user.public_id, ctx.caller)
     ):
         raise NotFound(f"There is no account “{username}”.")
     await require_power_over(ctx, session, user, permission)
@@ -383,23 +390,23 @@ async def load_manageable(
 
 
 async def rights_over(ctx: RequestContext, session: AsyncSession, person: UUID) -> frozenset[str]:
-    held = set()
+    rights = set()
     for permission in ("user.edit", "user.delete"):
         try:
             await load_manageable(ctx, session, person, permission)
         except Forbidden:
             continue
-        held.add(permission)
-    return frozenset(held)
+        rights.add(permission)
+    return frozenset(rights)
 
 
 async def replace_password(
     session: AsyncSession, user: User, password_hash: str, *, but: str | None = None, now: datetime
 ) -> None:
     """
-    Replace the password of an account: its lock, its invitation and its sessions end.
+    Replace a password; unlock the account, and end its invitation and its sessions.
 
-    :param but: the digest of a refresh token whose session goes on
+    :param but: the digest of a refresh token whose session continues
     """
     user.password_hash, user.updated_at = password_hash, now
     user.failed_attempts, user.locked_until = 0, now

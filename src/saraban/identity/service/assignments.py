@@ -1,10 +1,10 @@
 """
-Gives roles in places, from a day until a day, and takes them back. Nobody gives what they do not have, and somebody always
-administers the installation.
+Assign and revoke roles.
 
-Whatever changes what somebody may do is told as `account.changed`, for those who keep lists of who is asked, and excludes
-those who write such a list at that moment (`lock_rights`). Whether a period has begun or ended is asked of the database's clock
-by every statement that reads assignments; that one has is told by `announce_periods`, so that the lists follow.
+A caller gives only permissions that they hold in the same place, and an administrator of the installation always
+remains. Each change of permissions runs under `lock_rights` and records `account.changed`, because other packages store
+lists of assignees. `announce_periods` records it when a period begins or ends; each statement that reads assignments
+checks the period by the database's clock.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,19 +32,19 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, 
 from saraban.kit.operation import Receipt
 from saraban.kit.text import fold
 
-Person = str | UUID  # the user name at the terminal and in files, the public id elsewhere
-# What the refusal of one of many is told in, by its place among them.
+Person = str | UUID  # user name at the terminal and in files, otherwise public id
+# Returns the context in which the error of one item is raised, by the item's index.
 Placed = Callable[[int], AbstractContextManager[object]]
 
 
 def anywhere(_index: int) -> AbstractContextManager[object]:
-    """Let a refusal of one of many be what it is."""
+    """Raise the error of one item unchanged."""
     return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
 class RoleScope:
-    """A contract carries its project too, because whoever may in the project may in its contracts."""
+    """A place of a role; a contract contains its project, whose roles count in its contracts."""
 
     organization_id: int | None = None
     project_id: int | None = None
@@ -59,7 +59,7 @@ class RoleScope:
 async def find_scope(
     session: AsyncSession, organization: str | None = None, project: str | None = None, contract: str | None = None
 ) -> RoleScope:
-    """:raises Invalid: at the field whose code is not known"""
+    """:raises Invalid: at the field whose code is unknown"""
     organization_id = project_id = contract_id = None
     for level, code in _by_level(organization, project, contract):
         row = await held_roles.place_keys(session, level, fold(code))
@@ -72,7 +72,7 @@ async def find_scope(
 
 
 def _by_level(organization: str | None, project: str | None, contract: str | None) -> list[tuple[str, str]]:
-    """Return the codes that are given, each with its level."""
+    """Return the given codes with their levels."""
     codes = (
         (catalogue.ORGANIZATION, organization),
         (catalogue.PROJECT, project),
@@ -123,9 +123,10 @@ class LastSuperAdmin(DomainError):
 @dataclass(frozen=True, slots=True)
 class RoleGrant:
     """
-    A role in one place, or everywhere when none is named: by its code, or by its level and public id.
+    A role in one place, by code or by level and public id; without a place, everywhere.
 
-    :param first: day from which it counts; `last`: the last day on which it does
+    :param first: the first day
+    :param last: the last day on which the role counts
     """
 
     role: str
@@ -147,7 +148,7 @@ class RoleGrant:
 
 @dataclass(frozen=True, slots=True)
 class RequestedAssignment:
-    """A role in a place: as the columns of its assignment, and as the audit trail names it."""
+    """A checked grant: columns of the assignment, and its description in the audit trail."""
 
     where: AssignmentColumns
     details: dict[str, str | None]
@@ -157,16 +158,18 @@ class RequestedAssignment:
 
 async def requested_assignment(ctx: RequestContext, session: AsyncSession, grant: RoleGrant) -> RequestedAssignment:
     """
-    :raises Invalid: when either is unknown, the role was made for another project, or the period is over already or ends before
-        it begins
+    Check a grant.
+
+    :raises Invalid: when role or place is unknown, the role is another project's, or the period is over already or ends
+        before it begins
     :raises RoleDoesNotFit: when the role is made for another level
-    :raises Forbidden: when the caller may not assign there, or the role may more than the caller may
+    :raises Forbidden: when the caller may not assign there, or the role has permissions that the caller does not hold
     """
-    row = await _fitting_role(session, grant)
+    row = await _find_role(session, grant)
     period = RolePeriod.of_days(grant.first, grant.last, ctx.zone)
     if period.state(ctx.now) is PeriodState.ENDED:
         raise invalid("/until", "past", "วันสุดท้ายผ่านไปแล้ว", "The last day is over already.")
-    place, code = await _place(session, grant)
+    place, code = await _find_place(session, grant)
     if row.project_id not in {None, place.project_id}:
         th, en = "บทบาทนี้เป็นของโครงการอื่น", "This role belongs to another project."
         raise invalid("/role", "of_another_project", th, en)
@@ -178,11 +181,14 @@ async def requested_assignment(ctx: RequestContext, session: AsyncSession, grant
         "contract_id": place.contract_id,
     }
     return RequestedAssignment(
-        where, {"role": row.role_name, "scope": row.scope, "place": code, **_days(period, ctx)}, place.scope, period
+        where,
+        {"role": row.role_name, "scope": row.scope, "place": code, **_period_details(period, ctx)},
+        place.scope,
+        period,
     )
 
 
-async def _place(session: AsyncSession, grant: RoleGrant) -> tuple[RoleScope, str | None]:
+async def _find_place(session: AsyncSession, grant: RoleGrant) -> tuple[RoleScope, str | None]:
     if grant.level is None:
         codes = grant.organization_code, grant.project_code, grant.contract_code
         return await find_scope(session, *codes), next((code for code in codes if code), None)
@@ -204,12 +210,12 @@ async def _place(session: AsyncSession, grant: RoleGrant) -> tuple[RoleScope, st
     return RoleScope(project_id=row.project_id, contract_id=contract), row.code
 
 
-def _days(period: RolePeriod, ctx: RequestContext) -> dict[str, str]:
+def _period_details(period: RolePeriod, ctx: RequestContext) -> dict[str, str]:
     days = {"from": period.first_day(ctx.zone), "until": period.last_day(ctx.zone)}
     return {name: day.isoformat() for name, day in days.items() if day is not None}
 
 
-async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
+async def _find_role(session: AsyncSession, grant: RoleGrant) -> Role:
     name = grant.role
     row = await repository.role_named(session, name)
     if row is None:
@@ -225,28 +231,30 @@ async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
 async def require_no_more_than_own(
     session: AsyncSession, by: Caller, role: Role | held_roles.HeldRoleRow, scope: Scope
 ) -> None:
-    """:raises Forbidden: when they may not give roles there, or the role may more there than they may"""
+    """:raises Forbidden: when `by` may not give roles there, or does not hold the role's permissions there"""
     by.require("user.manage_assignments", scope)
     if by.may(EVERYTHING, scope):
         return
-    beyond = [
+    missing = [
         name for name in sorted(await role_rows.permissions_of_role(session, role.role_id)) if not by.may(name, scope)
     ]
-    if beyond:
-        raise Forbidden(f"The role {role.role_name} may more than the one who gives it, for example {beyond[0]}.")
+    if missing:
+        raise Forbidden(f"The role {role.role_name} may more than the one who gives it, for example {missing[0]}.")
 
 
 async def grant_role(
     ctx: RequestContext, session: AsyncSession, username: Person, grant: RoleGrant, *, again: bool = True
 ) -> UserAssignment | None:
     """
-    :param again: leave a role that is given there for the same time as it is, and return nothing
+    Give one role; see `grant_roles`.
+
+    :param again: return None if the role is given there for the same period
     :raises RoleDoesNotFit: when the role is made for another level
     :raises RoleGiven: when it is given there for some of that time
-    :raises Forbidden: when the caller may not assign there, or the role may more than the caller may
+    :raises Forbidden: when the caller may not assign there, or does not hold the role's permissions
     """
-    (made,) = await grant_roles(ctx, session, [(username, grant)], again=again)
-    return made
+    (assignment,) = await grant_roles(ctx, session, [(username, grant)], again=again)
+    return assignment
 
 
 async def grant_roles(
@@ -258,51 +266,51 @@ async def grant_roles(
     again: bool = True,
 ) -> list[UserAssignment | None]:
     """
-    Give many roles, each as `grant_role` does, with a bounded number of statements.
+    Give many roles, with a bounded number of statements.
 
-    :param at: what the refusal of each is told in
+    :param at: context in which the error of each is raised
     """
     await lock_rights(session)
     people = await repository.people_named(session, [canonical(person) for person, _ in grants])
-    there = await held_roles.of_users(session, {user.user_id for user in people.values()})
-    found: dict[RoleGrant, RequestedAssignment] = {}
-    made: list[tuple[User, RequestedAssignment, UserAssignment] | None] = []
+    existing = await held_roles.assignments_of_users(session, {user.user_id for user in people.values()})
+    checked: dict[RoleGrant, RequestedAssignment] = {}
+    assignments: list[tuple[User, RequestedAssignment, UserAssignment] | None] = []
     for index, (person, grant) in enumerate(grants):
         with at(index):
-            user = _known(people, person)
-            if grant not in found:
-                found[grant] = await requested_assignment(ctx, session, grant)
-            row = _new(ctx, user, found[grant], there.setdefault(user.user_id, []), again=again)
-            made.append(None if row is None else (user, found[grant], row))
-    done = [one for one in made if one is not None]
-    session.add_all(row for _, _, row in done)
+            user = _require_account(people, person)
+            if grant not in checked:
+                checked[grant] = await requested_assignment(ctx, session, grant)
+            row = _add_assignment(ctx, user, checked[grant], existing.setdefault(user.user_id, []), again=again)
+            assignments.append(None if row is None else (user, checked[grant], row))
+    added = [assigned for assigned in assignments if assigned is not None]
+    session.add_all(row for _, _, row in added)
     await session.flush()
-    await audit.record_all(ctx, session, [entry("user.grant_role", user, wanted.details) for user, wanted, _ in done])
-    await tell_changed(session, [user for user, _, _ in done], ctx.now)
-    return [None if one is None else one[2] for one in made]
+    await audit.record_all(ctx, session, [entry("user.grant_role", user, wanted.details) for user, wanted, _ in added])
+    await tell_changed(session, [user for user, _, _ in added], ctx.now)
+    return [None if assigned is None else assigned[2] for assigned in assignments]
 
 
 def canonical(person: Person) -> Person:
     return person if isinstance(person, UUID) else canonical_username(person)
 
 
-def _known(people: Mapping[Person, User], person: Person) -> User:
+def _require_account(people: Mapping[Person, User], person: Person) -> User:
     user = people.get(canonical(person))
     if user is None:
         raise NotFound(f"There is no account “{person}”.")
     return user
 
 
-def _new(
-    ctx: RequestContext, user: User, wanted: RequestedAssignment, there: list[UserAssignment], *, again: bool
+def _add_assignment(
+    ctx: RequestContext, user: User, wanted: RequestedAssignment, existing: list[UserAssignment], *, again: bool
 ) -> UserAssignment | None:
-    """The row of a new assignment, added to those that are there; None where the same is given already."""
+    """Return a new assignment and add it to `existing`; None if the same one exists."""
     period, where = wanted.period, wanted.where
-    same = [row for row in there if all(getattr(row, name) == value for name, value in where.items())]
-    meeting = [row for row in same if period_of(row).meets(period, ctx.now)]
-    if again and any(period_of(row) == period for row in meeting):
+    same = [row for row in existing if all(getattr(row, name) == value for name, value in where.items())]
+    overlapping = [row for row in same if period_of(row).meets(period, ctx.now)]
+    if again and any(period_of(row) == period for row in overlapping):
         return None
-    if meeting:
+    if overlapping:
         values = {"role": wanted.details["role"]}
         raise RoleGiven(values=values, fields=[FieldProblem("/role", "given", RoleGiven.says, values)])
     row = UserAssignment(
@@ -314,7 +322,7 @@ def _new(
         changes_at=period.next_change(ctx.now),
         **where,
     )
-    there.append(row)
+    existing.append(row)
     return row
 
 
@@ -324,43 +332,45 @@ def period_of(row: UserAssignment) -> RolePeriod:
 
 async def revoke_role(ctx: RequestContext, session: AsyncSession, username: Person, grant: RoleGrant) -> None:
     """
-    Take a role back that was given in one place, or everywhere, for whatever time; what is given elsewhere stays.
+    Revoke a role in one place, for all its periods; the role in other places stays.
 
     :raises NotFound: when it is not given there
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when the caller could not have given it
-    :raises LastSuperAdmin: when nobody would administer the installation
+    :raises LastSuperAdmin: when no administrator of the installation would remain
     """
     await lock_rights(session)
-    user = _known(await repository.people_named(session, [canonical(username)]), username)
+    user = _require_account(await repository.people_named(session, [canonical(username)]), username)
     wanted = await requested_assignment(ctx, session, grant)
-    there = (await held_roles.of_users(session, {user.user_id})).get(user.user_id, [])
-    rows = [row for row in there if all(getattr(row, name) == value for name, value in wanted.where.items())]
+    existing = (await held_roles.assignments_of_users(session, {user.user_id})).get(user.user_id, [])
+    rows = [row for row in existing if all(getattr(row, name) == value for name, value in wanted.where.items())]
     if not rows:
         raise NotFound(f"The account “{username}” does not have the role {grant.role} there.")
     for row in rows:
-        await _take_back(ctx, session, user, row, wanted.details)
+        await _end_assignment(ctx, session, user, row, wanted.details)
 
 
 async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, person: UUID, assignment: UUID) -> Receipt:
     """
-    :raises NotFound: when the person has none such, or it is not the caller's to know of
+    Revoke one assignment.
+
+    :raises NotFound: when the person does not have it, or the caller may not see it
     :raises Forbidden: when the caller could not have given it
-    :raises LastSuperAdmin: when nobody would administer the installation
+    :raises LastSuperAdmin: when no administrator of the installation would remain
     """
     await lock_rights(session)
-    user, seen = await visible_assignments(ctx, session, person)
-    found = next((row for row in seen if row.public_id == assignment), None)
-    row = None if found is None else await session.get(UserAssignment, found.id)
-    if found is None or row is None:
+    user, visible = await visible_assignments(ctx, session, person)
+    held_role = next((row for row in visible if row.public_id == assignment), None)
+    row = None if held_role is None else await session.get(UserAssignment, held_role.id)
+    if held_role is None or row is None:
         raise NotFound("The person has no such role.")
-    await require_no_more_than_own(session, ctx.caller, found, scope_of(found))
-    details = {"role": found.role_name, "scope": found.level, "place": found.place_code}
-    await _take_back(ctx, session, user, row, details | _days(period_of(row), ctx))
+    await require_no_more_than_own(session, ctx.caller, held_role, scope_of(held_role))
+    details = {"role": held_role.role_name, "scope": held_role.level, "place": held_role.place_code}
+    await _end_assignment(ctx, session, user, row, details | _period_details(period_of(row), ctx))
     return Receipt("user_assignment", assignment)
 
 
-async def _take_back(
+async def _end_assignment(
     ctx: RequestContext, session: AsyncSession, user: User, row: UserAssignment, details: Mapping[str, str | None]
 ) -> None:
     await require_another_administrator(session, user, assignment_id=row.id)
@@ -376,30 +386,30 @@ class RolesAfterMove(NamedTuple):
 
 
 async def end_roles_elsewhere(ctx: RequestContext, session: AsyncSession, user: User) -> RolesAfterMove:
-    """Take back the roles in other organizations than a person's own; those in projects and contracts are kept."""
-    rows = await held_roles.with_places(session, user_id=user.user_id)
+    """Revoke the roles in other organizations; keep those in projects and contracts."""
+    rows = await held_roles.list_held_roles(session, user_id=user.user_id)
     ended = [row for row in rows if row.organization_id not in {None, user.primary_organization_id}]
     for row in ended:
         details = {"role": row.role_name, "scope": row.level, "place": row.place_code}
-        await _take_back(ctx, session, user, await session.get_one(UserAssignment, row.id), details)
+        await _end_assignment(ctx, session, user, await session.get_one(UserAssignment, row.id), details)
     kept = [row for row in rows if row.project_id or row.contract_id]
-    return RolesAfterMove(tuple(map(_named_place, ended)), tuple(map(_named_place, kept)))
+    return RolesAfterMove(tuple(map(_role_and_place, ended)), tuple(map(_role_and_place, kept)))
 
 
-def _named_place(row: held_roles.HeldRoleRow) -> str:
+def _role_and_place(row: held_roles.HeldRoleRow) -> str:
     return f"{row.role_name} ({row.place_code})"
 
 
 async def require_another_administrator(session: AsyncSession, user: User, *, assignment_id: int | None = None) -> None:
     """
-    Called under `lock_rights`, so that two who close each other come one after another.
+    Check that another permanent administrator remains; call it under `lock_rights`.
 
-    :param assignment_id: the one that goes; None for the whole account
-    :raises LastSuperAdmin: when this is the last one who may do everything everywhere, without an end
+    :param assignment_id: the assignment that ends; None for the whole account
+    :raises LastSuperAdmin: when no other permanent, global administrator can sign in
     """
     rows = await held_roles.lasting_administrations(session)
-    going = [row for row in rows if row.user_id == user.user_id and assignment_id in {None, row.id}]
-    if going and len(going) == len(rows):
+    ending = [row for row in rows if row.user_id == user.user_id and assignment_id in {None, row.id}]
+    if ending and len(ending) == len(rows):
         raise LastSuperAdmin
 
 
@@ -409,7 +419,7 @@ def scope_of(row: held_roles.HeldRoleRow) -> Scope:
 
 
 def home_of(user: User) -> Scope:
-    """Return where the rights over an account are asked for: in the organization of its person."""
+    """Return the scope for permissions over an account: its person's organization."""
     organization = user.primary_organization_id
     return Scope(organizations=frozenset({organization} if organization else ()))
 
@@ -418,33 +428,37 @@ async def visible_assignments(
     ctx: RequestContext, session: AsyncSession, person: UUID
 ) -> tuple[User, list[held_roles.HeldRoleRow]]:
     """
-    Return somebody with their assignments: all for who has `user.view`, as everybody sees their own, otherwise those where the
-    caller gives roles.
+    Return a person with their assignments that the caller may see.
 
-    :raises NotFound: when the caller may see neither
+    All of them for the person and for a caller with `user.view`; otherwise those in places where the caller gives
+    roles.
+
+    :raises NotFound: when the caller may see neither the person nor an assignment
     """
     user = (await repository.people_named(session, [person])).get(person)
     if user is None:
         raise NotFound("There is no such person.")
-    rows = await held_roles.with_places(session, user_id=user.user_id)
+    rows = await held_roles.list_held_roles(session, user_id=user.user_id)
     if user.user_id == ctx.caller.user_id or ctx.caller.may(account_rows.VIEW, home_of(user)):
         return user, rows
     rows = [row for row in rows if ctx.caller.may(account_rows.GIVE, scope_of(row))]
-    if not rows and await account_rows.one(session, person, ctx.caller) is None:
+    if not rows and await account_rows.find_account(session, person, ctx.caller) is None:
         raise NotFound("There is no such person.")
     return user, rows
 
 
 async def require_power_over(ctx: RequestContext, session: AsyncSession, user: User, permission: str) -> None:
     """
-    Keep accounts from those whose own rights reach less far: who changes an address or a password acts as that person next.
+    Check that the caller's permissions reach as far as those of the person.
+
+    A caller who changes an address or a password could otherwise act as that person.
 
     :raises Forbidden: when the person has a role, now or later, where the caller does not have `permission`
     """
     ctx.caller.require(permission, home_of(user))
     if user.user_id == ctx.caller.user_id or ctx.caller.may(EVERYTHING, Scope()):
         return
-    for row in await held_roles.with_places(session, user_id=user.user_id):
+    for row in await held_roles.list_held_roles(session, user_id=user.user_id):
         scope = scope_of(row)
         within = ctx.caller.may(permission, scope) and (not row.gives_everything or ctx.caller.may(EVERYTHING, scope))
         if not within and (row.valid_until is None or row.valid_until > ctx.now):
@@ -453,9 +467,9 @@ async def require_power_over(ctx: RequestContext, session: AsyncSession, user: U
 
 async def announce_periods(db: Database, *, now: datetime) -> int:
     """
-    Tell once of each role that has begun or ended, however late, and return how many were told of.
+    Record each begin and end of a period once, and return their number.
 
-    Several workers may do it at once: each moment is told of in the transaction that strikes it from its row.
+    Several workers may run it at once: the transaction that records a moment clears it in its row.
     """
     total = 0
     while await _is_any_period_due(db) and (count := await db.transact(_announce, now)):
@@ -469,7 +483,7 @@ async def _is_any_period_due(db: Database) -> bool:
 
 
 async def _announce(now: datetime, session: AsyncSession) -> int:
-    await lock_rights(session)  # a step that read the rights of before is committed, and is found
+    await lock_rights(session)  # then steps that read the former rights are committed, and handlers find them
     due = await held_roles.lock_due_periods(session, limit=500)
     for assignment, _user in due:
         later = assignment.valid_until
@@ -480,7 +494,11 @@ async def _announce(now: datetime, session: AsyncSession) -> int:
 
 
 async def tell_changed(session: AsyncSession, users: Iterable[User], now: datetime, *, has_left: bool = False) -> None:
-    """Record a change, whose rights each handler reads; `has_left`: closed, or moved to another organization."""
+    """
+    Record `account.changed`.
+
+    :param has_left: the account was closed, or moved to another organization
+    """
     people = dict.fromkeys(str(user.public_id) for user in users)
     news = [NewEvent(ACCOUNT_CHANGED, "user", key, {"userPublicId": key, "hasLeft": has_left}, now) for key in people]
     await record_all(session, news)

@@ -1,8 +1,8 @@
 """
-Loads who is asking and what they may know of themselves and of organizations, finds whom to tell, and keeps rights still.
+Load callers and members of organizations, and lock rights.
 
-Everybody who is signed in may look things up in the register of organizations, because forms need it; retired ones are shown
-to those with `organization.view`.
+Every signed-in user may search the register of organizations, because forms need it; closed ones are shown only with
+`organization.view`.
 """
 
 import asyncio
@@ -53,22 +53,20 @@ def organization_summary(row: AnyRow) -> OrganizationSummary:
     )
 
 
-# Whoever writes down whom something asks, and whoever changes what people may do, exclude each other. Without it a grant could be
-# committed and told while a step that has read the rights of before is not committed yet: who hears of the grant does not see the
-# step, the step does not see the grant, and what it wrote stays wrong. So the first share the rights, the second lock them, until
-# their transactions end. Then a writer is either committed before the rights change, and who hears of the change finds what it
-# wrote; or it reads the rights as they are after it.
+# A transaction that stores assignees and a transaction that changes permissions must exclude each other. Otherwise a grant
+# could be committed and announced while a step that read the former permissions is still open: neither sees the other, and
+# the stored assignees stay wrong. Therefore the first calls `share_rights`, the second `lock_rights`, until they commit.
 #
-# What is held is one row that nobody writes, the first role's; SQLite has one writer at a time anyway. Whoever shares the rights
-# has the locks of its instances already, so that the two wait for each other no longer than a transaction takes; where other
-# rows make a deadlock of it, the database ends one of the two and it is run again.
+# The lock is on a row that is never written, the first role's; SQLite has a single writer anyway. A transaction that shares
+# the rights must hold the locks of its workflow instances already; the database ends a deadlock with other rows, and the
+# transaction is repeated.
 async def share_rights(session: AsyncSession) -> None:
-    """Keep what people may do as it is until the transaction ends; called before it is read."""
+    """Keep permissions unchanged until the transaction ends; call it before reading them."""
     await repository.lock_rights(session, alone=False)
 
 
 async def lock_rights(session: AsyncSession) -> None:
-    """Wait for all who keep the rights, and let nobody keep them until they are changed."""
+    """Wait for all transactions that share the rights, and exclude new ones."""
     await repository.lock_rights(session, alone=True)
 
 
@@ -94,45 +92,48 @@ class OrganizationMember:
 
 class CallerLoader:
     """
-    Loads callers for the doors: those that ask while others are being read are read together, with one statement.
+    Load callers for requests; concurrent requests are read together, with one statement.
 
-    Nothing is remembered. What a request is told comes from a statement that began after the request had come, so a
-    session that ended, a closed account and a changed role count at once.
+    Nothing is cached: the statement begins after the request arrived, so that an ended session, a closed account and a
+    changed role count at once.
     """
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        # Two, so that one connection that hangs does not hold up everybody.
+        # Two, so that a connection that hangs does not block all requests.
         self._turns = asyncio.Semaphore(2)
-        self._asked: set[UUID] = set()
-        self._coming: asyncio.Task[dict[UUID, Caller]] | None = None
+        self._requested: set[UUID] = set()
+        self._pending: asyncio.Task[dict[UUID, Caller]] | None = None
 
     async def load(self, session: UUID) -> Caller:
-        """:raises NotSignedIn: when the session has ended, or the account is closed or gone"""
-        self._asked.add(session)
-        if self._coming is None:
-            self._coming = asyncio.create_task(self._read(), name="saraban-callers")
-        # Others wait for the same task: who leaves must not take it along.
+        """:raises NotSignedIn: when the session has ended, or the account is closed or deleted"""
+        self._requested.add(session)
+        if self._pending is None:
+            self._pending = asyncio.create_task(self._read(), name="saraban-callers")
+        # Other requests wait for the same task: cancelling one must not cancel it.
         with slot_released(after=LOCK_WAIT_SECONDS):
-            found = (await asyncio.shield(self._coming)).get(session)
-        if found is None:
+            caller = (await asyncio.shield(self._pending)).get(session)
+        if caller is None:
             raise NotSignedIn("The session of this token has ended, or its account is closed.")
-        return found
+        return caller
 
     async def _read(self) -> dict[UUID, Caller]:
         async with self._turns:
-            # From here on, who comes is too late for this statement and asks for the next.
-            asked, self._asked, self._coming = self._asked, set(), None
+            # A later request waits for the next statement.
+            sessions, self._requested, self._pending = self._requested, set(), None
             async with self._db.reading() as connected:
-                rows = await repository.grants_of_sessions(connected, asked)
-        return {session: _caller([row for _, row in own], session) for session, own in groupby(rows, itemgetter(0))}
+                rows = await repository.grants_of_sessions(connected, sessions)
+        return {
+            session: _caller([row for _, row in session_rows], session)
+            for session, session_rows in groupby(rows, itemgetter(0))
+        }
 
 
 async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
     """
-    Return the user with what it may do at this moment, in one query.
+    Return the user with their present grants, in one query.
 
-    :raises NotSignedIn: when the account is closed or gone
+    :raises NotSignedIn: when the account is closed or deleted
     """
     callers = await load_callers(session, [public_id])
     if public_id not in callers:
@@ -141,15 +142,15 @@ async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
 
 
 async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, Caller]:
-    """Return several users with what each may do at this moment, in one query; none whose account is closed."""
+    """Return the open accounts with their present grants, in one query."""
     if not public_ids:
         return {}
     rows = await repository.grants_of_open_users(session, public_ids)
-    return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
+    return {public_id: _caller(list(user_rows)) for public_id, user_rows in groupby(rows, attrgetter("public_id"))}
 
 
 async def system_caller(session: AsyncSession) -> Caller:
-    """Return the user `system`, that timers and workers act as; it may do everything and cannot log in."""
+    """Return the user `system` of timers and workers; it may do everything and cannot log in."""
     caller = await find_caller(session, username=SYSTEM_USERNAME)
     if caller is None:
         raise RuntimeError("The user `system` is missing: seed the catalogue first.")
@@ -161,7 +162,7 @@ async def system_context(session: AsyncSession, clock: Clock, address: str = "")
 
 
 async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
-    """Return an account as a caller, for the command line and the demo."""
+    """Return an account as a caller, for the command line and the demo; a closed one too."""
     rows = await repository.grants_of_username(session, username)
     return _caller(rows) if rows else None
 
@@ -170,12 +171,10 @@ async def users_of(
     session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None, closed: bool = False
 ) -> tuple[OrganizationMember, ...]:
     """
-    Return the active people who work for one of the organizations.
+    Return the active people who work for one of the organizations, without programs.
 
-    Service accounts are no people: nobody reads what they are told, and nobody answers what they are asked.
-
-    :param project_id: those who have a role in this project besides
-    :param closed: those whose account is closed, too: what they wrote is still there
+    :param project_id: include people with a role in this project
+    :param closed: include closed accounts
     """
     if not organization_ids and project_id is None:
         return ()
@@ -189,15 +188,15 @@ async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> dict[int, dict[UUID, int]]:
     """
-    Return the active people of each organization: the key of each by public id.
+    Return the active people of each organization: their keys by public id.
 
-    :param permissions: when given, those alone who may do one of these somewhere
+    :param permissions: return only people who hold one of these somewhere
     """
-    found: dict[int, dict[UUID, int]] = {key: {} for key in organization_ids}
+    members: dict[int, dict[UUID, int]] = {key: {} for key in organization_ids}
     if organization_ids:
         for row in await repository.members_of_each(session, organization_ids, permissions):
-            found[row.organization_id][row.public_id] = row.user_id
-    return found
+            members[row.organization_id][row.public_id] = row.user_id
+    return members
 
 
 def display_name(row: AnyRow | User | UserName | repository.UserGrant) -> str:
@@ -209,14 +208,14 @@ def _caller(rows: Sequence[repository.UserGrant], session: UUID | None = None) -
     grants = tuple(_grant(row.role_name, row) for row in rows if row.role_name is not None)
     if head.username == SYSTEM_USERNAME:
         grants = (Grant("System", frozenset({EVERYTHING})),)
-    own = {head.primary_organization_id, *(grant.organization for grant in grants)}
+    organization_ids = {head.primary_organization_id, *(grant.organization for grant in grants)}
     return Caller(
         user_id=head.user_id,
         public_id=head.public_id,
         username=head.username,
         display_name=display_name(head),
         organization_id=head.primary_organization_id,
-        organization_ids=frozenset(one for one in own if one is not None),
+        organization_ids=frozenset(key for key in organization_ids if key is not None),
         grants=grants,
         is_service=head.is_service,
         language=head.language or "th",
@@ -231,9 +230,8 @@ def _grant(role: str, row: repository.UserGrant) -> Grant:
     return Grant(role, _permissions(row.permissions or ""), row.organization_id, row.project_id, row.contract_id)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # few distinct texts: one for each role
 def _permissions(names: str) -> frozenset[str]:
-    """Each role's text comes with every assignment; a changed role has another text."""
     return frozenset(names.split())
 
 
@@ -242,7 +240,7 @@ async def profile(ctx: RequestContext, session: AsyncSession) -> Profile:
         row.id: organization_summary(row)
         for row in await repository.organizations(session, ids=ctx.caller.organization_ids)
     }
-    held = await held_roles.with_places(session, user_id=ctx.caller.user_id)
+    held = await held_roles.list_held_roles(session, user_id=ctx.caller.user_id)
     return Profile(
         public_id=ctx.caller.public_id,
         username=ctx.caller.username,
@@ -269,14 +267,14 @@ def held_scope(row: held_roles.HeldRoleRow) -> HeldRoleScope | None:
 async def look_up(
     session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
 ) -> list[DirectoryEntry]:
-    """Return the people, organizations, projects and contracts of these public ids or codes, closed ones too."""
+    """Return people, organizations, projects and contracts, closed ones included."""
     return await account_rows.directory(session, public_ids=public_ids, codes=codes)
 
 
 async def accounts_of(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
     """
-    Return the keys of the accounts that belong to these organizations, closed ones and programs too.
+    Return the keys of accounts of these organizations, closed ones and programs included.
 
-    Who is of another organization and has a role in one of these is not among them.
+    People of other organizations with a role in one of these are not included.
     """
     return await account_rows.keys_at_home(session, organization_ids) if organization_ids else frozenset()

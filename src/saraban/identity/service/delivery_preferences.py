@@ -1,4 +1,4 @@
-"""Where people are reached and how they want to be told; what the kinds of notice are is for `notifications` to say."""
+"""Delivery addresses and preferences of people; `notifications` defines the kinds of notice."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from saraban.kit.errors import invalid
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProfile:
-    """One person's address and wishes; what nobody chose is what everybody has."""
+    """A person's address and preferences; defaults if the person chose none."""
 
     user_id: int
     public_id: UUID
@@ -30,7 +30,9 @@ class DeliveryProfile:
 async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, DeliveryProfile]:
     if not user_ids:
         return {}
-    return {row[0].user_id: _delivery(*row) for row in await repository.users_with_preferences(session, user_ids)}
+    return {
+        row[0].user_id: _delivery_profile(*row) for row in await repository.users_with_preferences(session, user_ids)
+    }
 
 
 async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, chosen: DeliveryPreferences) -> None:
@@ -41,7 +43,7 @@ async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, 
 
 
 async def _lock_preference(ctx: RequestContext, session: AsyncSession) -> UserPreference:
-    """Return the caller's row to change; the account's row is held, so that two first choices do not meet."""
+    """Return the caller's row; the account's row is locked, so that only one is created."""
     user_id = ctx.caller.user_id
     await repository.lock_user(session, user_id=user_id)
     row = await session.get(UserPreference, user_id)
@@ -53,7 +55,7 @@ async def _lock_preference(ctx: RequestContext, session: AsyncSession) -> UserPr
 
 
 async def chosen_language(ctx: RequestContext, session: AsyncSession) -> str | None:
-    """Return the language a user once chose, None before that: then the browser is asked."""
+    """Return the language that the caller chose, or None."""
     row = await session.get(UserPreference, ctx.caller.user_id)
     return None if row is None else row.language
 
@@ -66,7 +68,7 @@ async def choose_language(ctx: RequestContext, session: AsyncSession, *, languag
 
 
 async def chosen_project(ctx: RequestContext, session: AsyncSession) -> UUID | None:
-    """Return the project that a user chose last, on whatever device."""
+    """Return the project that the caller chose last, on any device."""
     row = await session.get(UserPreference, ctx.caller.user_id)
     return None if row is None else row.project_uuid
 
@@ -76,7 +78,7 @@ async def choose_project(ctx: RequestContext, session: AsyncSession, *, project:
     await session.flush()
 
 
-def _delivery(user: User, chosen: UserPreference | None) -> DeliveryProfile:
+def _delivery_profile(user: User, chosen: UserPreference | None) -> DeliveryProfile:
     return DeliveryProfile(
         user_id=user.user_id,
         public_id=user.public_id,

@@ -1,8 +1,7 @@
 """
-What an installation begins with: permissions, roles, the system user, the demo accounts, and one Super Admin with their
-organization. Until then nobody can sign in.
+Seed permissions, roles, `system` and demo accounts, and create the first Superadmin.
 
-Each function that seeds may run any number of times: it adds what is missing and changes nothing that is there.
+Each seeding function may run repeatedly: it adds missing rows and changes no others.
 """
 
 from collections.abc import Iterable
@@ -44,12 +43,12 @@ from saraban.kit.keys import NO_KEY
 from saraban.kit.schema import CODE_LIKE_FORMULA
 from saraban.kit.text import DANGEROUS, control_character, fold, normal_form
 
-# Shipped rows carry the same moment everywhere, so that filling a database twice gives the same rows.
+# Shipped rows have the same moment everywhere, so that seeding is reproducible.
 SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def seed_catalogue(session: AsyncSession) -> None:
-    """Fill in organization roles, permissions, the seven roles with their permissions, and `system`."""
+    """Create the missing organization roles, permissions, shipped roles, and `system`."""
     stamps = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
     await add_missing(
         session,
@@ -72,36 +71,42 @@ async def seed_catalogue(session: AsyncSession) -> None:
             for offer in catalogue.ROLES
         ),
     )
-    await _matrix(session)
-    await _system_user(session)
+    await _add_role_permissions(session)
+    await _add_system_user(session)
 
 
 async def add_missing(session: AsyncSession, code: Any, rows: Iterable[Any]) -> None:
-    """Add the rows whose value in the column `code` is not there yet. One that looks like another has no key."""
-    known = await repository.values_of(session, code)
-    alike = set(map(normal_form, known))
+    """
+    Add the rows whose value in the column `code` is missing.
+
+    A row whose code looks like another one's gets no key.
+    """
+    codes = await repository.values_of(session, code)
+    normal_codes = set(map(normal_form, codes))
     for row in rows:
-        if (value := getattr(row, code.key)) not in known:
-            if normal_form(value) in alike and hasattr(row, f"{code.key}_key"):
+        if (value := getattr(row, code.key)) not in codes:
+            if normal_form(value) in normal_codes and hasattr(row, f"{code.key}_key"):
                 setattr(row, f"{code.key}_key", NO_KEY)
             session.add(row)
     await session.flush()
 
 
-async def _matrix(session: AsyncSession) -> None:
+async def _add_role_permissions(session: AsyncSession) -> None:
     roles = await repository.keys_of(session, Role.role_name, Role.role_id)
     permissions = await repository.keys_of(session, Permission.permission_name, Permission.permission_id)
-    wanted = {
+    expected = {
         (roles[offer.name], permissions[name])
         for offer in catalogue.ROLES
         for name in catalogue.permissions_of(offer.name)
     }
-    there = await repository.role_permissions(session)
-    session.add_all(RolePermission(role_id=role, permission_id=one) for role, one in sorted(wanted - there))
+    existing = await repository.role_permissions(session)
+    session.add_all(
+        RolePermission(role_id=role, permission_id=permission) for role, permission in sorted(expected - existing)
+    )
     await session.flush()
 
 
-async def _system_user(session: AsyncSession) -> None:
+async def _add_system_user(session: AsyncSession) -> None:
     if await repository.user_named(session, username=catalogue.SYSTEM_USERNAME):
         return
     session.add(
@@ -120,14 +125,14 @@ async def _system_user(session: AsyncSession) -> None:
 
 async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue.DEMO_PASSWORD) -> None:
     """
-    Open the demo accounts that are missing; one that exists keeps its password and its roles.
+    Open the missing demo accounts; an existing one keeps its password and its roles.
 
-    The demo project must be there (`setup.service.demo`).
+    The demo project must exist (`setup.service.demo`).
     """
-    known = await repository.values_of(session, User.username)
+    usernames = await repository.values_of(session, User.username)
     roles = await repository.keys_of(session, Role.role_name, Role.role_id)
     for account in catalogue.DEMO_ACCOUNTS:
-        if account.username not in known:
+        if account.username not in usernames:
             await _open_account(session, account, roles, password_hash=await passwords.hash_password(password))
     services = [account.username for account in catalogue.DEMO_ACCOUNTS if account.is_service]
     await repository.lift_limits(session, services)
@@ -136,14 +141,14 @@ async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue
 async def _open_account(
     session: AsyncSession, account: catalogue.DemoAccount, roles: dict[str, int], *, password_hash: str
 ) -> None:
-    own = await find_scope(session, organization=account.organization)
+    home = await find_scope(session, organization=account.organization)
     user = User(
         username=account.username,
         password_hash=password_hash,
         first_name=account.first_name,
         last_name=account.last_name,
         email=f"{account.username}@saraban.invalid",
-        primary_organization_id=own.organization_id,
+        primary_organization_id=home.organization_id,
         is_service=account.is_service,
         created_at=SHIPPED_AT,
         updated_at=SHIPPED_AT,
@@ -197,7 +202,7 @@ class AlreadySetUp(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class FirstAdministrator:
-    """Who begins, and for which organization; without a name of its own that is called by its code."""
+    """The first administrator and organization; an organization without a name gets its code."""
 
     username: str
     email: str
@@ -222,7 +227,7 @@ class FirstAdministrator:
 
 
 class FirstRun:
-    """Whether somebody has an account; asked of the database until the answer is yes, which is then remembered."""
+    """Whether an account exists; the answer is cached once it is yes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -235,20 +240,22 @@ class FirstRun:
         return self._over
 
     async def require_over(self) -> None:
-        """:raises NotSetUp: while nobody has an account"""
+        """:raises NotSetUp: while no account exists"""
         if not self._over and not await self.is_over():
             raise NotSetUp
 
 
 async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clock, address: str) -> Caller:
     """
-    Make the first Super Admin and the organization, where the shipped roles are in place and nobody is.
+    Create the first Superadmin and the organization.
+
+    The shipped roles must exist.
 
     :raises Invalid: with every fault of what was given
-    :raises AlreadySetUp: when somebody has an account
+    :raises AlreadySetUp: when an account exists
     """
     first.check()
-    await lock_rights(session)  # of two that begin at once, the second finds the first one's account
+    await lock_rights(session)  # of two concurrent calls, the second finds the first one's account
     if await repository.has_accounts(session):
         raise AlreadySetUp
     ctx = await system_context(session, clock, address)
@@ -270,23 +277,23 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
 
 
 def _organization_faults(first: FirstAdministrator) -> list[FieldProblem]:
-    found = []
+    faults = []
     code = fold(first.organization_code.strip())
     if not 1 <= len(code) <= 20 or any(map(str.isspace, code)) or control_character(code) is not None:
         text = Text(
             "รหัสองค์กรต้องมี 1 ถึง 20 ตัวอักษรและไม่มีช่องว่าง",
             "The code of an organization has 1 to 20 characters and no blanks.",
         )
-        found.append(FieldProblem("/organization", "malformed", text))
+        faults.append(FieldProblem("/organization", "malformed", text))
     elif code.startswith(DANGEROUS):
-        found.append(FieldProblem("/organization", "formula", CODE_LIKE_FORMULA))
+        faults.append(FieldProblem("/organization", "formula", CODE_LIKE_FORMULA))
     names = {"/organization-name": first.organization_name, "/organization-name-en": first.organization_name_en}
-    for pointer, given in names.items():
-        name = fold(given.strip())
+    for pointer, raw_name in names.items():
+        name = fold(raw_name.strip())
         if len(name) > 255 or control_character(name) is not None:
             text = Text(
                 "ชื่อองค์กรต้องไม่เกิน 255 ตัวอักษร และไม่มีอักขระควบคุม",
                 "The name of an organization has at most 255 characters, and no control characters.",
             )
-            found.append(FieldProblem(pointer, "malformed", text))
-    return found
+            faults.append(FieldProblem(pointer, "malformed", text))
+    return faults

@@ -1,8 +1,8 @@
 """
-How people set their own password: by a link that works once (of an invitation or a reset), or knowing the present password.
+Set one's own password: by a one-time link (invitation or reset), or with the current password.
 
-Tries are counted: a session that was left open is no key. The token of a link leaves this module once: printed by a command, or
-in a letter, which makes a token of its own when it is written (`renew_invitation`), so that no queue keeps one.
+Attempts are counted, because a session that was left open must not suffice. The token of a link leaves this module
+once: printed by a command, or in a letter, for which `renew_invitation` makes a new token, so that no queue stores one.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 
 OF_ACCOUNT: Final = 10
 MINUTES: Final = 15
-OF_ADDRESS: Final = 60  # an office whose people all open their invitations this morning comes from one
+OF_ADDRESS: Final = 60  # a whole office may open its invitations from one address
 RESETS_OF_ADDRESS, RESETS_OF_ACCOUNT, RESET_MINUTES = 20, 3, 60
 
 
@@ -61,10 +61,12 @@ async def change_password(
     clock: Clock,
 ) -> None:
     """
-    Replace the caller's own password and end the other sessions. No connection is held while argon2 works.
+    Replace the caller's own password and end the other sessions.
 
-    :param refresh_token: of the session that goes on
-    :raises Invalid: when the present password is wrong or the new one too weak
+    No database connection is held while argon2 works.
+
+    :param refresh_token: of the session that continues
+    :raises Invalid: when the current password is wrong or the new one too weak
     :raises TooManyPasswords: after too many tries
     """
     await count_attempt(limiter, "password", str(ctx.caller.public_id), OF_ACCOUNT, minutes=MINUTES)
@@ -80,7 +82,7 @@ async def change_password(
         raise invalid("/newPassword", "same", "รหัสผ่านใหม่ต้องไม่ซ้ำกับรหัสเดิม", "The new password is the present one.")
     password_hash = await passwords.hash_password(new)
     await db.transact(
-        _change,
+        _save_password,
         ctx,
         clock=clock,
         checked=user.password_hash,
@@ -89,11 +91,11 @@ async def change_password(
     )
 
 
-async def _change(
+async def _save_password(
     ctx: RequestContext, session: AsyncSession, *, clock: Clock, checked: str, password_hash: str, but: str
 ) -> None:
     row = await repository.lock_user(session, user_id=ctx.caller.user_id, with_password=True)
-    if row is None or not row.is_active or row.password_hash != checked:  # a reset came first
+    if row is None or not row.is_active or row.password_hash != checked:  # the password was reset meanwhile
         raise NotSignedIn
     now = clock.now()
     await replace_password(session, row, password_hash, but=but, now=now)
@@ -107,7 +109,7 @@ async def _note_failure(ctx: RequestContext, session: AsyncSession) -> None:
 
 
 async def count_attempt(limiter: RateLimiter, policy: str, whom: str, most: int, *, minutes: int = 1) -> None:
-    """:raises TooManyPasswords: when the tries of these minutes are used up"""
+    """:raises TooManyPasswords: when the attempts of these minutes are used up"""
     result = await limiter.take([RateLimitRule(policy, whom, most, minutes)])
     if result.refused is not None:
         raise TooManyPasswords(values={"minutes": ceil(result.reset / 60)}, retry_after=result.reset)
@@ -133,7 +135,7 @@ class InvitationEnded(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """An invited account; the token is for the person alone."""
+    """An account with an invitation; only the person may see the token."""
 
     public_id: UUID
     username: str
@@ -153,9 +155,9 @@ async def invite_user(
     ctx: RequestContext, session: AsyncSession, new: NewAccount, *, token: str | None = None
 ) -> Invitation:
     """
-    Open an account without a password and without roles, and invite its person.
+    Open an account without a password or roles, and invite its person.
 
-    :param token: of the link, where the caller made it
+    :param token: of the link; None to make one
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
@@ -172,19 +174,19 @@ async def invite_users(
     token: str | None = None,
 ) -> list[Invitation]:
     """
-    Do the same for many, with a bounded number of statements.
+    Invite many people, with a bounded number of statements.
 
-    :param at: what the refusal of each is told in; one that it keeps to itself is left out
+    :param at: context in which the error of one account is raised; an account whose error it suppresses is left out
     """
     users = await open_accounts(ctx, session, new, password_hash=NO_PASSWORD, at=at)
-    made = [_invitation(user, token or new_secret()) for user in users]
+    invited = [_invitation(user, token or new_secret()) for user in users]
     session.add_all(
-        UserInvitation(user_id=user.user_id, created_at=ctx.now, **_opened(one.token, ctx.now))
-        for user, one in zip(users, made, strict=True)
+        UserInvitation(user_id=user.user_id, created_at=ctx.now, **_link_columns(invitation.token, ctx.now))
+        for user, invitation in zip(users, invited, strict=True)
     )
     await session.flush()
-    await _tell_invited(ctx, session, users)
-    return made
+    await _record_invited(ctx, session, users)
+    return invited
 
 
 async def invite_again(
@@ -196,10 +198,10 @@ async def invite_again(
     token: str | None = None,
 ) -> Invitation:
     """
-    Replace the link of an account; a password that is there stays good until the person sets another.
+    Replace the link of an account; its password stays valid until the person sets another.
 
-    :param token: of the link, where the caller made it
-    :param handed_over: by the administrator, whether e-mail is set up or not; it works for 24 hours
+    :param token: of the link; None to make one
+    :param handed_over: the administrator delivers the link, which then works for 24 hours; nothing is mailed
     :raises Invalid: for a closed account and for an account of a program
     """
     user = await load_manageable(ctx, session, username, "user.edit")
@@ -216,7 +218,7 @@ async def invite_again(
     if handed_over:
         await record(ctx, session, "user.make_reset_link", user)
     else:
-        await _tell_invited(ctx, session, [user])
+        await _record_invited(ctx, session, [user])
     return invitation
 
 
@@ -224,7 +226,9 @@ async def request_reset(
     db: Database, *, limiter: RateLimiter, identifier: str, address: str, now: datetime, least_seconds: float
 ) -> None:
     """
-    Have a link mailed to the person of a user name or e-mail address, if there is one. It takes `least_seconds` in any case.
+    Mail a reset link to the person with this user name or e-mail address, if any.
+
+    It takes `least_seconds` in any case, so that the duration does not show whether there is one.
 
     :raises TooManyPasswords: after too many requests from one address
     """
@@ -232,8 +236,8 @@ async def request_reset(
     await count_attempt(limiter, "reset", network_of(address), RESETS_OF_ADDRESS, minutes=RESET_MINUTES)
     async with db.reading() as session:
         user = await account_rows.resettable_user(session, canonical_username(identifier))
-    counted = str(user.public_id) if user is not None else digest(identifier)
-    result = await limiter.take([RateLimitRule("reset_account", counted, RESETS_OF_ACCOUNT, RESET_MINUTES)])
+    limit_key = str(user.public_id) if user is not None else digest(identifier)
+    result = await limiter.take([RateLimitRule("reset_account", limit_key, RESETS_OF_ACCOUNT, RESET_MINUTES)])
     if user is not None and result.refused is None:
         await db.transact(_request_reset, user.user_id, address=address, now=now)
     with slot_released():
@@ -251,7 +255,7 @@ async def _request_reset(user_id: int, session: AsyncSession, *, address: str, n
 
 
 async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime) -> Invitation | None:
-    """Give a new token to an invitation that is still open, for the letter that is being written; the old one ends."""
+    """Replace the token of an open invitation, for the letter that contains it."""
     row, user = await repository.lock_invitation(session, user_id), await session.get(User, user_id)
     if row is None or user is None or row.expires_at <= now:
         return None
@@ -261,7 +265,7 @@ async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime
 
 
 async def read_invitation(session: AsyncSession, token: str, now: datetime) -> Invitation:
-    """:raises InvitationEnded: when the token opens nothing"""
+    """:raises InvitationEnded: when the token is not valid"""
     user = await repository.invited_user(session, token_hash=digest(token), now=now)
     if user is None:
         raise InvitationEnded
@@ -272,12 +276,12 @@ async def accept_invitation(
     db: Database, *, limiter: RateLimiter, token: str, password: str, address: str, now: datetime
 ) -> str:
     """
-    Set the password that an invited person chose, end the link and all sessions, and give the user name.
+    Set the invited person's password, end the link and all sessions, return the user name.
 
-    No connection is held while argon2 works.
+    No database connection is held while argon2 works.
 
-    :raises Invalid: when the password is too weak; the link stays good
-    :raises InvitationEnded: when the token opens nothing
+    :raises Invalid: when the password is too weak; the link stays valid
+    :raises InvitationEnded: when the token is not valid
     :raises TooManyPasswords: after too many tries from one address
     """
     await count_attempt(limiter, "invitation", address, OF_ADDRESS)
@@ -287,11 +291,11 @@ async def accept_invitation(
             raise InvitationEnded
         await accounts.check_new_password(session, user, password)
     password_hash = await passwords.hash_password(password)
-    await db.transact(_accept, token, password_hash=password_hash, now=now, address=address)
+    await db.transact(_save_accepted, token, password_hash=password_hash, now=now, address=address)
     return user.username
 
 
-async def _accept(token: str, session: AsyncSession, *, password_hash: str, now: datetime, address: str) -> None:
+async def _save_accepted(token: str, session: AsyncSession, *, password_hash: str, now: datetime, address: str) -> None:
     user = await repository.invited_user(session, token_hash=digest(token), now=now, lock=True)
     if user is None:
         raise InvitationEnded
@@ -304,7 +308,7 @@ async def _open_link(session: AsyncSession, user: User, token: str, *, now: date
     if row is None:
         row = UserInvitation(user_id=user.user_id, created_at=now)
         session.add(row)
-    for name, value in _opened(token, now, life).items():
+    for name, value in _link_columns(token, now, life).items():
         setattr(row, name, value)
     await session.flush()
     return _invitation(user, token)
@@ -314,11 +318,11 @@ def _invitation(user: User, token: str) -> Invitation:
     return Invitation(user.public_id, user.username, display_name(user), token)
 
 
-def _opened(token: str, now: datetime, life: timedelta = LIFE) -> dict[str, object]:
+def _link_columns(token: str, now: datetime, life: timedelta = LIFE) -> dict[str, object]:
     return {"token_hash": digest(token), "expires_at": now + life, "updated_at": now}
 
 
-async def _tell_invited(ctx: RequestContext, session: AsyncSession, users: Sequence[User]) -> None:
+async def _record_invited(ctx: RequestContext, session: AsyncSession, users: Sequence[User]) -> None:
     await audit.record_all(ctx, session, [entry("user.invite", user) for user in users])
     people = [str(user.public_id) for user in users]
     news = [events.NewEvent(USER_INVITED, "user", key, {"userPublicId": key}, ctx.now) for key in people]

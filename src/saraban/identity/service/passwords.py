@@ -1,8 +1,8 @@
 """
-Hashes and checks passwords with argon2, outside the event loop.
+Hash and check passwords with argon2, outside the event loop.
 
-Each check takes about 100 ms and 64 MiB, so two threads are the limit. How long a check takes on this machine, as busy as it
-is, is measured: what would wait for more than some three seconds is refused at once.
+A check takes about 100 ms and 64 MiB, so there are two threads. The duration is measured: a check that would wait
+longer than about 3 seconds is refused at once.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ T = TypeVar("T")
 LONGEST_WAIT: Final = 3.0  # seconds
 _COMMON_PASSWORDS: Final = Path(__file__).parent.parent / "data" / "common-passwords.txt.gz"
 _THREADS: Final = 2
-_WEIGHT: Final = 0.2  # of the latest check in the average
+_PACE_WEIGHT: Final = 0.2  # weight of the latest check in the average
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class _Pace:
 
 
 _hasher = PasswordHasher()
-_under_way: set[asyncio.Future[Any]] = set()
+_pending: set[asyncio.Future[Any]] = set()
 _pace = _Pace()
 
 
@@ -60,12 +60,12 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="argon2")
 
 
-# Threads do not survive a fork: a server process that inherited this pool would wait for them for ever.
+# Threads do not survive a fork: a server process that inherited this pool would wait for ever.
 os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 async def hash_password(password: str) -> str:
-    return await _in_turn(_hasher.hash, canonical_password(password))
+    return await _run_in_thread(_hasher.hash, canonical_password(password))
 
 
 def make_password() -> str:
@@ -74,33 +74,33 @@ def make_password() -> str:
 
 async def matches(password: str, password_hash: str | None, *, within: float = LONGEST_WAIT) -> bool:
     """
-    Check a password, taking as long for an account that does not exist (None) as for one that does.
+    Check a password; it takes as long for an unknown account (None) as for a known one.
 
-    :param within: seconds that it may be expected to wait for its turn
-    :raises PasswordsBusy: at once, when it would wait for longer
+    :param within: longest expected wait in seconds
+    :raises PasswordsBusy: at once, when the wait would be longer
     """
-    return await _in_turn(_verify, canonical_password(password), password_hash, within=within)
+    return await _run_in_thread(_verify, canonical_password(password), password_hash, within=within)
 
 
-async def _in_turn(work: Callable[..., T], *arguments: object, within: float = LONGEST_WAIT) -> T:
-    expected = len(_under_way) / _THREADS * _pace.seconds
+async def _run_in_thread(work: Callable[..., T], *arguments: object, within: float = LONGEST_WAIT) -> T:
+    expected = len(_pending) / _THREADS * _pace.seconds
     if expected > within:
         raise PasswordsBusy(retry_after=ceil(expected))
-    future: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_threads(), _measured, work, *arguments)
-    _under_way.add(future)
+    future: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_threads(), _measure, work, *arguments)
+    _pending.add(future)
     try:
         with slot_released():
             return await future
     finally:
-        _under_way.discard(future)
+        _pending.discard(future)
 
 
-def _measured(work: Callable[..., T], *arguments: object) -> T:
+def _measure(work: Callable[..., T], *arguments: object) -> T:
     began = stopwatch()
     try:
         return work(*arguments)
     finally:
-        _pace.seconds += _WEIGHT * (stopwatch() - began - _pace.seconds)
+        _pace.seconds += _PACE_WEIGHT * (stopwatch() - began - _pace.seconds)
 
 
 def require_strong(password: str, names: Iterable[str], *, pointer: str = "/password") -> None:
@@ -116,13 +116,16 @@ def _common_passwords() -> frozenset[str]:
 
 
 def _verify(password: str, password_hash: str | None) -> bool:
-    known = password_hash is not None and password_hash != NO_PASSWORD
+    has_password = password_hash is not None and password_hash != NO_PASSWORD
     try:
-        return _hasher.verify(password_hash if known and password_hash else _dummy(), password) and known
+        return (
+            _hasher.verify(password_hash if has_password and password_hash else _dummy_hash(), password)
+            and has_password
+        )
     except (VerificationError, InvalidHashError):
         return False
 
 
 @lru_cache(maxsize=1)
-def _dummy() -> str:
+def _dummy_hash() -> str:
     return _hasher.hash(new_secret())

@@ -1,7 +1,7 @@
 """
-Shows the people whom somebody administers or gives roles to, and changes the former. Whoever else there is is not there.
+Show people that the caller administers or gives roles to, and change those they administer.
 
-The tag of an account is a digest of what may be changed of it, compared under the row's lock.
+An account's ETag is a digest of the fields that can be changed; compare it under the row's lock.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,9 @@ def new_account(order: UserIn) -> NewAccount:
 
 async def first_password(db: Database, order: UserIn) -> tuple[str | None, str | None]:
     """
-    Return the hash of the password of a new account, None for one that is invited, and the password that was made for a program.
+    Return a new account's password hash, and a program's generated password.
+
+    The hash is None for an invited person.
 
     :raises Invalid: for a weak password, and for a person with neither a password nor an invitation, or with both
     """
@@ -101,7 +103,7 @@ async def open_account(
     ctx: RequestContext, session: AsyncSession, order: UserIn, *, password_hash: str | None, token: str
 ) -> Receipt:
     """
-    Open an account with the password of `first_password`, or invite its person where there is none.
+    Open an account with the hash of `first_password`, or invite its person without one.
 
     :param token: of the invitation's link
     """
@@ -114,11 +116,11 @@ async def open_account(
 async def list_people(
     ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
 ) -> PageOut[UserOut]:
-    """:raises Forbidden: to those who may see nobody's account"""
+    """:raises Forbidden: when the caller may see no accounts but their own"""
     if not ctx.caller.may_anywhere(GIVE):
         ctx.caller.require_somewhere(VIEW)
     after = decode_cursor(cursor, _BY_NAME, str)[0] if cursor and wanted.sort == "name" else None
-    rows = await account_rows.page(session, wanted, ctx.caller, cursor=cursor, after=after, limit=limit)
+    rows = await account_rows.list_accounts(session, wanted, ctx.caller, cursor=cursor, after=after, limit=limit)
     if wanted.sort == "newest":
         page = page_of(rows, limit=limit, key=attrgetter("user.created_at", "user.public_id"))
         return PageOut[UserOut](items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
@@ -128,11 +130,11 @@ async def list_people(
 
 async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> UserOut:
     """
-    Everybody may read their own.
+    Return an account; every caller may read their own.
 
-    :raises NotFound: when there is none whom the caller may see
+    :raises NotFound: when there is none that the caller may see
     """
-    row = await account_rows.one(session, public_id, ctx.caller)
+    row = await account_rows.find_account(session, public_id, ctx.caller)
     if row is None:
         raise NotFound("There is no such person.")
     return user_out(row)
@@ -165,7 +167,7 @@ def user_out(row: account_rows.AccountRow) -> UserOut:
 
 
 def etag(user: UserOut) -> str:
-    """Return the tag of what may be changed of an account; that somebody signs in changes nothing of it."""
+    """Return the ETag of the fields that can be changed."""
     shown = user.model_dump_json(include=_CHANGEABLE)
     return f'"{blake2b(shown.encode(), digest_size=12).hexdigest()}"'
 
@@ -192,10 +194,10 @@ async def change_person(
     ctx: RequestContext, session: AsyncSession, *, person: UUID, change: UserChangeIn, if_match: str | None = None
 ) -> Receipt:
     """
-    Change an account, or move its person to another organization; the outcome names the roles that `ended` and were `kept`.
+    Change an account, or move its person; the receipt's outcome names `ended` and `kept` roles.
 
     :raises AccountChanged: when `if_match` names another version
-    :raises Invalid: for a limit of numbers of somebody who is no program
+    :raises Invalid: for a limit of numbers of an account that is no program's
     """
     sent = change.model_fields_set
     if "organization_public_id" in sent:
@@ -218,10 +220,10 @@ async def change_person(
     ended, kept = await change_user(ctx, session, person=person, change=wanted, user=user)
     if not (ended or kept):
         return Receipt("user", person)
-    return Receipt("user", person, {"ended": _listed(ended), "kept": _listed(kept)})
+    return Receipt("user", person, {"ended": _join_roles(ended), "kept": _join_roles(kept)})
 
 
-def _listed(roles: Sequence[str]) -> str:
+def _join_roles(roles: Sequence[str]) -> str:
     return shorten(", ".join(roles) or "–", _MOST_LISTED, placeholder="…")
 
 
@@ -233,8 +235,8 @@ async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UU
 
 async def end_own_session(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> None:
     """:raises NotFound: when the caller has no such open session"""
-    own = await account_rows.sessions(session, ctx.caller.public_id, now=ctx.now)
-    row = next((row for row in own if row.public_id == public_id), None)
+    sessions = await account_rows.sessions(session, ctx.caller.public_id, now=ctx.now)
+    row = next((row for row in sessions if row.public_id == public_id), None)
     if row is None:
         raise NotFound("There is no such session.")
     await repository.revoke_family(session, family=public_id, now=ctx.now)
@@ -243,15 +245,15 @@ async def end_own_session(ctx: RequestContext, session: AsyncSession, public_id:
 
 
 async def end_own_sessions(ctx: RequestContext, session: AsyncSession, *, keep_current: bool) -> None:
-    kept = ctx.caller.session if keep_current else None
-    await repository.revoke_tokens(session, user_id=ctx.caller.user_id, but=kept, now=ctx.now)
+    kept_session = ctx.caller.session if keep_current else None
+    await repository.revoke_tokens(session, user_id=ctx.caller.user_id, but=kept_session, now=ctx.now)
     user = await session.get_one(User, ctx.caller.user_id)
-    await record(ctx, session, "user.end_sessions", user, {"keptCurrent": kept is not None})
+    await record(ctx, session, "user.end_sessions", user, {"keptCurrent": kept_session is not None})
 
 
 async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> list[SessionOut] | None:
-    """Return the open sessions of a person; None for a caller who sees the account only because they give roles."""
-    row = await account_rows.one(session, public_id, ctx.caller)
+    """Return a person's open sessions; None if the caller sees the account but not these."""
+    row = await account_rows.find_account(session, public_id, ctx.caller)
     home = home_of(row.user) if row else Scope()
     if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, home):
         return None
@@ -270,15 +272,15 @@ async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: U
 
 async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Items[HeldRoleOut]:
     """
-    Return the roles of somebody: all of them, or those in the places where the caller gives roles.
+    Return a person's roles: all, or those in places where the caller gives roles.
 
-    :raises NotFound: when the caller may know neither of the person nor of a role
+    :raises NotFound: when the caller may see neither the person nor a role
     """
     _, rows = await visible_assignments(ctx, session, public_id)
-    return Items[HeldRoleOut](items=[_assignment(row, ctx) for row in rows])
+    return Items[HeldRoleOut](items=[_held_role_out(row, ctx) for row in rows])
 
 
-def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut:
+def _held_role_out(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut:
     period = RolePeriod(row.valid_from, row.valid_until)
     facts = {
         "public_id": row.public_id,
@@ -295,35 +297,35 @@ def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut
 
 
 async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID, wanted: RoleGrantIn) -> Receipt:
-    """:raises NotFound: when there is no such person, or neither they nor the place are the caller's"""
+    """:raises NotFound: when there is no such person, or the caller may see neither the person nor the place"""
     grant = RoleGrant(
         wanted.role, level=wanted.level, place=wanted.place_public_id, first=wanted.first, last=wanted.last
     )
     try:
-        made = await grant_role(ctx, session, person, grant, again=False)
+        assignment = await grant_role(ctx, session, person, grant, again=False)
     except DomainError as refusal:
-        # Who gives no roles learns from no refusal that there is such a person.
+        # The error must not disclose a person that the caller may not see.
         if isinstance(refusal, Forbidden) or not ctx.caller.may_anywhere(GIVE):
             await visible_assignments(ctx, session, person)
         raise
-    assert made is not None
-    return Receipt("user_assignment", made.public_id)
+    assert assignment is not None
+    return Receipt("user_assignment", assignment.public_id)
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, assignment: UUID) -> HeldRoleOut:
-    """:raises NotFound: when there is none, or it is not the caller's to know of"""
-    for one in (await list_roles(ctx, session, person)).items:
-        if one.public_id == assignment:
-            return one
+    """:raises NotFound: when there is none that the caller may see"""
+    for role in (await list_roles(ctx, session, person)).items:
+        if role.public_id == assignment:
+            return role
     raise NotFound("The person has no such role.")
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedRoles:
     """
-    What somebody may give: the roles, and the places in which they may give one of them.
+    Roles that a caller may give, and places where they may give one.
 
-    :param homes: organizations whose people they may open accounts for
+    :param homes: organizations for whose people the caller may open accounts
     """
 
     roles: Sequence[Role]
@@ -337,25 +339,31 @@ class OfferedRoles:
 
 async def offered_roles(ctx: RequestContext, session: AsyncSession) -> OfferedRoles:
     caller, places = ctx.caller, await held_roles.places(session)
-    homes = [one for one in places if one.level == ORGANIZATION and caller.may("user.create", _scope(one))]
-    here = [one for one in places if caller.may(GIVE, _scope(one))]
-    known = await held_roles.roles(session)
-    rights = await role_rows.permissions_of_roles(session, [role.role_id for role in known])
+    homes = [place for place in places if place.level == ORGANIZATION and caller.may("user.create", _scope(place))]
+    giving_places = [place for place in places if caller.may(GIVE, _scope(place))]
+    open_roles = await held_roles.roles(session)
+    rights = await role_rows.permissions_of_roles(session, [role.role_id for role in open_roles])
 
-    roles = [role for role in known if _gives_somewhere(caller, role, here, rights.get(role.role_id, frozenset()))]
+    roles = [
+        role
+        for role in open_roles
+        if _can_give_somewhere(caller, role, giving_places, rights.get(role.role_id, frozenset()))
+    ]
     levels = {role.scope for role in roles}
-    return OfferedRoles(roles, [one for one in here if one.level in levels], homes)
+    return OfferedRoles(roles, [place for place in giving_places if place.level in levels], homes)
 
 
-def _gives_somewhere(caller: Caller, role: Role, places: Sequence[held_roles.PlaceRow], rights: frozenset[str]) -> bool:
+def _can_give_somewhere(
+    caller: Caller, role: Role, places: Sequence[held_roles.PlaceRow], rights: frozenset[str]
+) -> bool:
     if role.scope == GLOBAL:
-        return _gives(caller, rights, Scope())
-    # A project's own role counts in that project alone.
-    fits = [one for one in places if one.level == role.scope and role.project_id in {None, one.project_id}]
-    return any(_gives(caller, rights, _scope(one)) for one in fits)
+        return _can_give(caller, rights, Scope())
+    # A project's role counts in that project only.
+    fits = [place for place in places if place.level == role.scope and role.project_id in {None, place.project_id}]
+    return any(_can_give(caller, rights, _scope(place)) for place in fits)
 
 
-def _gives(caller: Caller, rights: frozenset[str], scope: Scope) -> bool:
+def _can_give(caller: Caller, rights: frozenset[str], scope: Scope) -> bool:
     return caller.may(GIVE, scope) and all(caller.may(name, scope) for name in rights)
 
 

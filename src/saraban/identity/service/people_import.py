@@ -1,7 +1,7 @@
 """
-Invites the people of a spreadsheet and gives them their roles: all of them or nobody.
+Invite the people of a sheet and give them their roles: all of them or nobody.
 
-Who has an account already stays as that is; what the sheet says else is reported.
+An existing account is not changed; its differences from the sheet are reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class KnownPerson:
     """
     A person of the sheet who has an account.
 
-    :param differs: keys of the columns in which the sheet says something else
+    :param differs: keys of the columns that differ from the account
     """
 
     line: int
@@ -57,7 +57,7 @@ class KnownPerson:
 
 @dataclass(frozen=True, slots=True)
 class PeopleImport:
-    """:param invitations: of a dry run nobody's link works"""
+    """:param invitations: after a dry run their links do not work"""
 
     invitations: Sequence[Invitation]
     known: Sequence[KnownPerson]
@@ -67,27 +67,27 @@ async def import_people(
     ctx: RequestContext, session: AsyncSession, *, rows: Iterable[SheetRow], dry_run: bool = False
 ) -> PeopleImport:
     """
-    Invite everybody in a sheet, with a bounded number of statements.
+    Invite all people in a sheet, with a bounded number of statements.
 
-    :param dry_run: do the same and take it back
-    :raises Forbidden: for who opens no accounts anywhere
+    :param dry_run: do the same and roll it back
+    :raises Forbidden: when the caller may open accounts nowhere
     :raises Invalid: with every fault, at `/row/column`; nobody is invited then
     """
     ctx.caller.require_somewhere(CREATE)
     people, faults = read_people(row for row in rows if not row.is_left_out)
     async with session.begin_nested() as attempt:
         names = [canonical_username(person.cells["username"]) for person in people]
-        there = await repository.people_named(session, names)
-        new = [person for person, name in zip(people, names, strict=True) if name not in there]
-        wanted = await _assignments(ctx, session, people, faults)
+        existing = await repository.people_named(session, names)
+        new = [person for person, name in zip(people, names, strict=True) if name not in existing]
+        assignments = await _check_roles(ctx, session, people, faults)
         accounts = [_account(person.cells) for person in new]
         invitations = await invite_users(
             ctx, session, accounts, at=lambda index: faults.at(new[index].line, _OF_PERSON)
         )
         faults.require_none()
-        grants = [(person.cells["username"], _grant(one)) for person in new for one in person.roles]
-        await grant_roles(ctx, session, grants)  # at the end: it keeps others from what rests on roles
-        known = await _compare(session, [one for one in people if one not in new], there, wanted)
+        grants = [(person.cells["username"], _grant(role)) for person in new for role in person.roles]
+        await grant_roles(ctx, session, grants)  # last, because it locks the rights
+        known = await _compare(session, [role for role in people if role not in new], existing, assignments)
         if dry_run:
             await attempt.rollback()
     return PeopleImport(invitations, known)
@@ -98,67 +98,71 @@ def _account(cells: Mapping[str, str]) -> NewAccount:
     return NewAccount(cells["username"], cells["email"], *names, cells["organization"])
 
 
-def _grant(wish: RequestedRole) -> RoleGrant:
-    place = None if wish.level == catalogue.GLOBAL else wish.place
+def _grant(role: RequestedRole) -> RoleGrant:
+    place = None if role.level == catalogue.GLOBAL else role.place
     organization, project, contract = (
-        place if wish.level == level else None
+        place if role.level == level else None
         for level in (catalogue.ORGANIZATION, catalogue.PROJECT, catalogue.CONTRACT)
     )
-    return RoleGrant(wish.role, organization, project, contract, first=wish.first, last=wish.last)
+    return RoleGrant(role.role, organization, project, contract, first=role.first, last=role.last)
 
 
-async def _assignments(
+async def _check_roles(
     ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: RowFaults
 ) -> dict[RoleGrant, RequestedAssignment]:
-    found: dict[RoleGrant, RequestedAssignment | Sequence[FieldProblem]] = {}
-    for wish in (one for person in people for one in person.roles):
-        grant = _grant(wish)
-        if grant not in found:
+    results: dict[RoleGrant, RequestedAssignment | Sequence[FieldProblem]] = {}
+    for role in (fault_or_role for person in people for fault_or_role in person.roles):
+        grant = _grant(role)
+        if grant not in results:
             try:
-                found[grant] = await requested_assignment(ctx, session, grant)
+                results[grant] = await requested_assignment(ctx, session, grant)
             except Invalid as fault:
-                found[grant] = fault.fields
-        wrong = found[grant]
-        if not isinstance(wrong, RequestedAssignment):
-            faults.add(wish.line, *(at_column(one, _OF_ROLE) for one in wrong))
-    return {grant: one for grant, one in found.items() if isinstance(one, RequestedAssignment)}
+                results[grant] = fault.fields
+        result = results[grant]
+        if not isinstance(result, RequestedAssignment):
+            faults.add(role.line, *(at_column(fault_or_role, _OF_ROLE) for fault_or_role in result))
+    return {
+        grant: fault_or_role
+        for grant, fault_or_role in results.items()
+        if isinstance(fault_or_role, RequestedAssignment)
+    }
 
 
 async def _compare(
     session: AsyncSession,
     people: Sequence[ImportedPerson],
-    there: Mapping[Person, User],
+    existing: Mapping[Person, User],
     wanted: Mapping[RoleGrant, RequestedAssignment],
 ) -> list[KnownPerson]:
     homes = await repository.organization_keys(session, [person.cells["organization"] for person in people])
-    users = [(person, there[canonical_username(person.cells["username"])]) for person in people]
-    held = await held_roles.of_users(session, {user.user_id for _, user in users})
-    found = []
+    users = [(person, existing[canonical_username(person.cells["username"])]) for person in people]
+    held = await held_roles.assignments_of_users(session, {user.user_id for _, user in users})
+    people_with_accounts = []
     for person, user in users:
         differs = _differences(user, person.cells, homes.get(person.cells["organization"]))
-        roles = [wanted[_grant(one)] for one in person.roles]
-        if not all(any(_is(row, one) for row in held.get(user.user_id, ())) for one in roles):
+        roles = [wanted[_grant(role)] for role in person.roles]
+        if not all(any(_matches(row, role) for row in held.get(user.user_id, ())) for role in roles):
             differs.append("role")
-        found.append(KnownPerson(person.line, user.username, tuple(differs)))
-    return found
+        people_with_accounts.append(KnownPerson(person.line, user.username, tuple(differs)))
+    return people_with_accounts
 
 
-def _is(row: UserAssignment, wanted: RequestedAssignment) -> bool:
-    """A role of which the sheet says no days may have some."""
-    period = wanted.period in {RolePeriod(), period_of(row)}
-    return period and all(getattr(row, name) == value for name, value in wanted.where.items())
+def _matches(row: UserAssignment, assignment: RequestedAssignment) -> bool:
+    """Compare the place, and the period unless the sheet names no days."""
+    period = assignment.period in {RolePeriod(), period_of(row)}
+    return period and all(getattr(row, name) == value for name, value in assignment.where.items())
 
 
 def _differences(user: User, cells: Mapping[str, str], organization: int | None) -> list[str]:
-    there = {"email": user.email, "firstName": user.first_name or "", "lastName": user.last_name or ""}
-    said = {key: cells.get(key, "") for key in there} | {"email": cells["email"].casefold()}
-    found = [key for key, value in said.items() if value and value != there[key]]
-    return found if organization == user.primary_organization_id else [*found, "organization"]
+    stored = {"email": user.email, "firstName": user.first_name or "", "lastName": user.last_name or ""}
+    sheet_values = {key: cells.get(key, "") for key in stored} | {"email": cells["email"].casefold()}
+    keys = [key for key, value in sheet_values.items() if value and value != stored[key]]
+    return keys if organization == user.primary_organization_id else [*keys, "organization"]
 
 
 def read_people_sheet(path: Path, sheet: str | None = None) -> list[SheetRow]:
     """
-    Read a sheet of people; it takes its time, so call it in a thread.
+    Read a sheet of people; it is slow, so call it in a thread.
 
     :raises Invalid: at `/file`, for a file that `read_table` refuses
     """

@@ -1,8 +1,8 @@
 """
-Roles of one's own: copied from those that shipped, for the installation or for one project.
+Custom roles: copied from shipped ones, for the installation or for one project.
 
-A change counts at the next request of whoever holds the role, and is told as `account.changed` of each of them. A role
-that is closed gives nothing from then on; reopened, it gives again what it gave, to the same people.
+A change counts at the next request of the role's holders, and `account.changed` is recorded for each of them. A closed
+role gives nothing; reopened, it gives the same permissions to the same people.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class RoleChanged(Stale):
 
 
 class RoleView(RoleOut):
-    """A role with what its reader may change of it, which pages show and the API does not."""
+    """A role with the reader's rights to change it; only pages show these."""
 
     changeable: frozenset[str] = Field(frozenset(), exclude=True)
     may_rename: bool = Field(default=False, exclude=True)
@@ -77,7 +77,7 @@ class RoleView(RoleOut):
 
 async def list_permissions(session: AsyncSession) -> tuple[PermissionOut, ...]:
     order = {module: place for place, module in enumerate(catalogue.MODULES)}
-    found = [
+    permissions = [
         PermissionOut(
             name=permission,
             module=area,
@@ -87,7 +87,7 @@ async def list_permissions(session: AsyncSession) -> tuple[PermissionOut, ...]:
         for permission in await role_rows.permission_names(session)
         for area in (permission.partition(".")[0],)
     ]
-    return tuple(sorted(found, key=lambda one: order.get(one.module, len(order))))
+    return tuple(sorted(permissions, key=lambda item: order.get(item.module, len(order))))
 
 
 async def list_roles(
@@ -99,49 +99,51 @@ async def list_roles(
     limit: int = MOST_ROLES,
 ) -> Page[RoleView]:
     """
-    Return the roles that the caller may know of: own ones first, the newest at the top, then those that shipped.
+    Return the roles that the caller may see: custom ones first, the newest at the top.
 
-    :param project_public_id: without the roles of other projects
-    :raises Forbidden: for who neither looks after roles nor gives any
+    :param project_public_id: leave out roles of other projects
+    :param limit: roles of a page
+    :raises Forbidden: when the caller neither administers nor gives roles
     """
     _require_reader(ctx.caller)
     rows = await role_rows.role_page(
-        session, seen_in=_projects(ctx.caller), project=project_public_id, cursor=cursor, limit=limit
+        session, seen_in=_visible_projects(ctx.caller), project=project_public_id, cursor=cursor, limit=limit
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.role.created_at, row.role.public_id))
-    return Page(await _views(ctx, session, page.items), page.next_cursor)
+    return Page(await _role_views(ctx, session, page.items), page.next_cursor)
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> RoleView:
-    """:raises NotFound: when there is none, or it is of a project whose roles the caller does not see"""
+    """:raises NotFound: when there is none, or the caller may not see its project's roles"""
     _require_reader(ctx.caller)
-    row = await _row(ctx, session, public_id)
-    return (await _views(ctx, session, [row]))[0]
+    row = await _require_role(ctx, session, public_id)
+    return (await _role_views(ctx, session, [row]))[0]
 
 
 async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -> RoleView:
-    """:raises NotFound: when there is none"""
-    row = await role_rows.role(session, id_or_name(named), seen_in=_projects(ctx.caller))
+    """:raises NotFound: when there is none that the caller may see"""
+    row = await role_rows.role(session, id_or_name(named), seen_in=_visible_projects(ctx.caller))
     if row is None:
         raise NotFound(f"There is no role “{named}”.")
-    return (await _views(ctx, session, [row]))[0]
+    return (await _role_views(ctx, session, [row]))[0]
 
 
 async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: NewRole) -> Receipt:
     """
-    Make a role of one's own.
+    Create a custom role.
 
-    A copy has what the other role has as far as its maker has it too; what is named is taken as it is, or refused.
+    Of a copied role, only permissions that the maker holds are taken; a named permission that the maker does not hold
+    is an error.
 
     :raises Invalid: naming the field
     :raises RoleNameTaken: when a role has this name
-    :raises Forbidden: when it would have what its maker may not do there
+    :raises Forbidden: when it would have permissions that its maker does not hold there
     """
     await lock_rights(session)
-    project = await _project(ctx, session, wanted.project_public_id)
+    project = await _find_project(ctx, session, wanted.project_public_id)
     home = roles.home_of(project)
     ctx.caller.require("role.create", home)
-    copied = await _copied(ctx, session, wanted.copy_of)
+    copied = await _find_copied_role(ctx, session, wanted.copy_of)
     level = wanted.level or (copied.role.scope if copied else catalogue.GLOBAL)
     roles.check_names(wanted.name, wanted.name_en)
     roles.check_level(level, of_project=project is not None)
@@ -153,7 +155,7 @@ async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: New
     roles.require_held(names, ctx.caller, home)
     if names:
         ctx.caller.require("role.assign_permissions", home)
-    await _check_free(session, wanted.name)
+    await _require_free_name(session, wanted.name)
     role = Role(
         role_name=wanted.name,
         role_name_en=wanted.name_en,
@@ -166,8 +168,10 @@ async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: New
     session.add(role)
     await session.flush()
     await role_rows.replace_permissions(session, role_id=role.role_id, names=names)
-    after = {**_shown(role), "level": level, "permissions": sorted(names)}
-    await _note(ctx, session, "create", role, {"project": str(wanted.project_public_id or "") or None, "after": after})
+    after = {**_audited_fields(role), "level": level, "permissions": sorted(names)}
+    await _record(
+        ctx, session, "create", role, {"project": str(wanted.project_public_id or "") or None, "after": after}
+    )
     return Receipt("role", role.public_id)
 
 
@@ -175,17 +179,17 @@ async def change_role(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, changes: RoleChanges, if_match: str | None = None
 ) -> Receipt:
     """
-    Change what a role is called, or what it may do; its level and its project stay.
+    Change a custom role's names, description or permissions.
 
-    :raises RoleShipped: for a role that shipped
+    :raises RoleShipped: for a shipped role
     :raises RoleChanged: when `if_match` names another version
-    :raises RoleNamedByWorkflow: for another name, when a definition asks for it by this one
-    :raises Forbidden: when it would gain or lose what the caller may not do there
+    :raises RoleNamedByWorkflow: for another name, when a workflow definition contains this one
+    :raises Forbidden: when it would gain or lose permissions that the caller does not hold there
     """
-    role, before = await _held(ctx, session, public_id, if_match)
+    role, before = await _lock_custom_role(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     stated = changes.model_fields_set
-    was = {**_shown(role), "permissions": sorted(before)}
+    was = {**_audited_fields(role), "permissions": sorted(before)}
     if stated & {"name", "name_en", "description"}:
         ctx.caller.require("role.edit", home)
         await _rename(session, role, changes)
@@ -200,11 +204,11 @@ async def change_role(
         roles.require_held([*gained, *lost], ctx.caller, home)
         await role_rows.replace_permissions(session, role_id=role.role_id, names=wanted)
     role.updated_at = ctx.now
-    after = {**_shown(role), "permissions": sorted(before.union(gained).difference(lost))}
+    after = {**_audited_fields(role), "permissions": sorted(before.union(gained).difference(lost))}
     details = {"before": was, "after": after, "gained": list(gained), "lost": list(lost)}
-    await _note(ctx, session, "edit", role, details)
+    await _record(ctx, session, "edit", role, details)
     if gained or lost:
-        await _tell_holders(ctx, session, role)
+        await _record_changed_holders(ctx, session, role)
     return Receipt("role", role.public_id)
 
 
@@ -212,12 +216,12 @@ async def set_role_open(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, is_open: bool, if_match: str | None = None
 ) -> Receipt:
     """
-    Close a role, or reopen it; whoever holds it loses, or has again, what it gives, at once. Repeating it changes nothing.
+    Close or reopen a role, which counts at once; repeating it changes nothing.
 
-    :raises RoleShipped: for a role that shipped
-    :raises Forbidden: to who may not, or does not hold what a reopened role gives
+    :raises RoleShipped: for a shipped role
+    :raises Forbidden: when the caller may not, or does not hold the permissions of a reopened role
     """
-    role, given = await _held(ctx, session, public_id, if_match)
+    role, given = await _lock_custom_role(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     ctx.caller.require("role.delete", home)
     if is_open:
@@ -227,18 +231,17 @@ async def set_role_open(
     role.deleted_at, role.updated_at = (None if is_open else ctx.now), ctx.now
     await session.flush()
     details = {"before": {"isActive": not is_open}, "after": {"isActive": is_open}}
-    await _note(ctx, session, "reopen" if is_open else "close", role, details)
-    await _tell_holders(ctx, session, role)
+    await _record(ctx, session, "reopen" if is_open else "close", role, details)
+    await _record_changed_holders(ctx, session, role)
     return Receipt("role", role.public_id)
 
 
 async def role_texts(session: AsyncSession) -> dict[str, Text]:
-    """Return what each role is called, those that are closed too, by its name."""
+    """Return the names of all roles, closed ones included, by the role's name."""
     return {name: role_text(name, name_en) for name, name_en in await role_rows.role_names(session)}
 
 
 def role_text(name: str, name_en: str | None) -> Text:
-    """Return what a role is called: one that shipped has words of its own."""
     return Text(name, name_en) if name_en else catalogue.role_words(name)
 
 
@@ -250,25 +253,25 @@ def _require_reader(caller: Caller) -> None:
 _READERS = ("role.view", "user.manage_assignments")
 
 
-def _projects(caller: Caller) -> frozenset[int] | None:
-    """The projects whose roles somebody sees; None for all of them."""
+def _visible_projects(caller: Caller) -> frozenset[int] | None:
+    """Return the projects whose roles the caller sees; None for all."""
     useful = [grant for grant in caller.grants if any(map(grant.gives, _READERS))]
     if any(grant.is_global for grant in useful):
         return None
     return frozenset(grant.project for grant in useful if grant.project is not None)
 
 
-async def _row(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> RoleRow:
-    row = await role_rows.role(session, public_id, seen_in=_projects(ctx.caller))
+async def _require_role(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> RoleRow:
+    row = await role_rows.role(session, public_id, seen_in=_visible_projects(ctx.caller))
     if row is None:
         raise NotFound(f"There is no role {public_id}.")
     return row
 
 
-async def _held(
+async def _lock_custom_role(
     ctx: RequestContext, session: AsyncSession, public_id: UUID, if_match: str | None
 ) -> tuple[Role, frozenset[str]]:
-    """A role of one's own, locked, with what it gives; whoever changes one changes what people may do."""
+    """Lock a custom role and all rights; return it with its permissions."""
     await lock_rights(session)
     view = await read_role(ctx, session, public_id=public_id)
     role = await role_rows.lock_role(session, public_id)
@@ -278,7 +281,7 @@ async def _held(
     return role, frozenset(view.permissions)
 
 
-async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID | None) -> int | None:
+async def _find_project(ctx: RequestContext, session: AsyncSession, public_id: UUID | None) -> int | None:
     if public_id is None:
         return None
     key = await role_rows.project_by_id(session, public_id)
@@ -293,10 +296,10 @@ async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID |
     return key
 
 
-async def _copied(ctx: RequestContext, session: AsyncSession, named: str | None) -> RoleRow | None:
+async def _find_copied_role(ctx: RequestContext, session: AsyncSession, named: str | None) -> RoleRow | None:
     if named is None:
         return None
-    row = await role_rows.role(session, id_or_name(named), seen_in=_projects(ctx.caller))
+    row = await role_rows.role(session, id_or_name(named), seen_in=_visible_projects(ctx.caller))
     if row is None:
         raise invalid("/copyOf", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=named)
     return row
@@ -313,7 +316,7 @@ async def _check_permissions(session: AsyncSession, names: Sequence[str]) -> Non
     roles.check_permissions(names, await role_rows.permission_names(session))
 
 
-async def _check_free(session: AsyncSession, name: str) -> None:
+async def _require_free_name(session: AsyncSession, name: str) -> None:
     if await role_rows.is_role_name_taken(session, name):
         raise RoleNameTaken(fields=[FieldProblem("/name", "taken", RoleNameTaken.says)])
 
@@ -324,7 +327,7 @@ async def _rename(session: AsyncSession, role: Role, changes: RoleChanges) -> No
     name_en = changes.name_en if "name_en" in stated else role.role_name_en
     roles.check_names(name, name_en)
     if name != role.role_name:
-        await _check_free(session, name)
+        await _require_free_name(session, name)
         if await role_rows.is_role_in_definition(session, role.role_name):
             raise RoleNamedByWorkflow
     role.role_name, role.role_name_en = name, name_en
@@ -333,18 +336,18 @@ async def _rename(session: AsyncSession, role: Role, changes: RoleChanges) -> No
     await session.flush()
 
 
-async def _views(ctx: RequestContext, session: AsyncSession, rows: Sequence[RoleRow]) -> list[RoleView]:
+async def _role_views(ctx: RequestContext, session: AsyncSession, rows: Sequence[RoleRow]) -> list[RoleView]:
     keys = [row.role.role_id for row in rows]
     given = await role_rows.permissions_of_roles(session, keys)
     holders = await role_rows.holder_counts(session, keys)
     known = await role_rows.permission_names(session)
     return [
-        _view(ctx.caller, row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0), known)
+        _role_view(ctx.caller, row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0), known)
         for row in rows
     ]
 
 
-def _view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, known: Collection[str]) -> RoleView:
+def _role_view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, known: Collection[str]) -> RoleView:
     role, home = row.role, roles.home_of(row.role.project_id)
     chooses = not role.is_system and by.may("role.assign_permissions", home)
     return RoleView(
@@ -365,18 +368,21 @@ def _view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, k
     )
 
 
-def _shown(role: Role) -> dict[str, str | None]:
+def _audited_fields(role: Role) -> dict[str, str | None]:
     return {"name": role.role_name, "nameEn": role.role_name_en, "description": role.description}
 
 
-async def _tell_holders(ctx: RequestContext, session: AsyncSession, role: Role) -> None:
-    """Of each of them: what waits for a person is looked at person by person."""
+async def _record_changed_holders(ctx: RequestContext, session: AsyncSession, role: Role) -> None:
+    """Record `account.changed` for each holder."""
     people = await role_rows.holders(session, role.role_id)
-    told = [events.NewEvent(ACCOUNT_CHANGED, "user", str(one), {"userPublicId": str(one)}, ctx.now) for one in people]
-    await events.record_all(session, told)
+    changes = [
+        events.NewEvent(ACCOUNT_CHANGED, "user", str(person), {"userPublicId": str(person)}, ctx.now)
+        for person in people
+    ]
+    await events.record_all(session, changes)
 
 
-async def _note(
+async def _record(
     ctx: RequestContext, session: AsyncSession, action: str, role: Role, details: Mapping[str, object]
 ) -> None:
     details = {"role": role.role_name, **details}

@@ -1,8 +1,8 @@
 """
-Logs people in and out, issues and reads access tokens, and rotates refresh tokens. `bootstrap` hands in the signing key.
+Log people in and out, issue and read access tokens, and rotate refresh tokens.
 
-`log_in` and `refresh` take the database, not a session: a wrong password must be counted although the answer is an
-error, and no connection is held while argon2 works.
+`log_in` and `refresh` take the database instead of a session: a wrong password must be counted although the response is
+an error, and no connection is held while argon2 works.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class SessionEnded(DomainError):
 
 @dataclass(frozen=True)
 class TokenIssuer:
-    """One key, one algorithm; the algorithm a token names is never believed."""
+    """Issue and read tokens with one key and one algorithm; a token's `alg` is ignored."""
 
     secret: str = field(repr=False)
     access_minutes: int
@@ -73,13 +73,13 @@ class TokenIssuer:
         return jwt.encode(claims, self.secret, algorithm=_ALGORITHM)
 
     def successor(self, refresh_token: str) -> str:
-        """Return the token that replaces a refresh token: always the same, and known to no client beforehand."""
+        """Return the refresh token that replaces this one; it is deterministic and secret."""
         made = hmac.digest(self.secret.encode(), b"saraban-refresh:" + refresh_token.encode(), "sha384")
         return base64.urlsafe_b64encode(made).decode()
 
     def read(self, access_token: str) -> token.AccessClaims:
         """
-        Return whom a token speaks for; `require_rights` and the caller's session decide whether it still does.
+        Return the claims of a token; `require_rights` and the session decide if it is still valid.
 
         :raises NotSignedIn: when it is forged, expired, or not an access token
         """
@@ -93,12 +93,12 @@ class TokenIssuer:
         return access
 
     def require_rights(self, access: token.AccessClaims, caller: Caller) -> None:
-        """:raises NotSignedIn: when the rights of the caller are not those that the token was issued for"""
+        """:raises NotSignedIn: when the caller's rights are not those that the token was issued for"""
         if access.subject != caller.public_id or access.rights != self._rights(caller):
             raise NotSignedIn("The rights of this account have changed: refresh the token.")
 
     def _rights(self, caller: Caller) -> str:
-        # Keyed, because a token must not disclose the integer keys that it is made of (REQ-IDN-01).
+        # Keyed, because a token must not disclose the integer keys in it (REQ-IDN-01).
         text = "\n".join([str(caller.organization_id), *map(_grant_text, caller.grants)])
         return hashlib.blake2b(text.encode(), digest_size=12, key=self.secret.encode()[:64]).hexdigest()
 
@@ -111,18 +111,18 @@ def _grant_text(grant: Grant) -> str:
 
 @lru_cache(maxsize=2048)
 def _claims(access_token: str, secret: str) -> JsonObject:
-    """Remembered, because a client shows the same token a thousand times: a signature that was right stays right."""
-    # The times are checked by `domain.token` each time, with our own clock, so that a test can hold it still.
+    """Verify the signature; cached, because a client sends the same token many times."""
+    # `domain.token` checks the times on each call, with the injected clock.
     unchecked = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_aud": False}
     return jwt.decode(access_token, secret, algorithms=[_ALGORITHM], options=unchecked)  # type: ignore[arg-type]
 
 
 def digest(refresh_token: str) -> str:
-    """Return what is stored of a refresh token; 384 random bits need no salt."""
+    """Return the stored digest of a token; 384 random bits need no salt."""
     return hashlib.sha256(refresh_token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Two tabs of one browser may present the same token at the same moment; later, it is a stolen one.
+# Two tabs of a browser may present the same token at the same moment; a later use means a stolen token.
 GRACE = timedelta(seconds=30)
 _SUSPICIOUS = frozenset({"login.throttled", "login.token_reused"})
 
@@ -141,9 +141,9 @@ class WrongCredentials(DomainError):
 @dataclass(frozen=True, slots=True)
 class Device:
     """
-    Where a session was opened.
+    The client of a session.
 
-    :param cookie: what marks a browser that the account is known in, if the browser has it
+    :param cookie: marks a browser as known to the account; may be empty
     """
 
     address: str = ""
@@ -154,9 +154,10 @@ class Device:
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
     """
-    What a client keeps: the short-lived token, the one that renews it, and the seconds the first one lives.
+    Tokens of a session.
 
-    :param device_cookie: by which a browser is known at the next log-in; empty when a session is renewed
+    :param expires_in: seconds until the access token expires
+    :param device_cookie: marks the browser as known at the next log-in; empty when a session is renewed
     """
 
     access_token: str
@@ -170,7 +171,7 @@ async def log_in(
     db: Database, *, issuer: TokenIssuer, throttle: LogInThrottle, username: str, password: str, device: Device
 ) -> OpenedSession:
     """
-    Open a session, taking as long for unknown names as for known ones.
+    Open a session; it takes as long for unknown names as for known ones.
 
     :raises WrongCredentials: unknown name, wrong password, closed account
     :raises LogInThrottled: after too many failures of this address or known browser, even with the right password
@@ -179,7 +180,7 @@ async def log_in(
     name = canonical_username(username)
     async with db.reading() as session:
         user = await repository.user_named(session, username=name, with_password=True)
-    name = user.username if user else normal_form(name)  # failures count together, however it is spelled
+    name = user.username if user else normal_form(name)  # failures count together for all spellings
     attempt = throttle.attempt(
         name=name,
         address=device.address,
@@ -187,24 +188,24 @@ async def log_in(
         device=throttle.cookies.device(device.cookie, name=name, now=issuer.clock.now()),
     )
     async with throttle.turn(attempt) as patience:
-        kept = user.password_hash if user is not None and user.is_active else None
-        right = await passwords.matches(password, kept, within=patience)
+        password_hash = user.password_hash if user is not None and user.is_active else None
+        right = await passwords.matches(password, password_hash, within=patience)
         if right:
             await throttle.succeeded(attempt)
         waits_now = not right and await throttle.failed(attempt)
-    answered = stopwatch() + throttle.rules.least
+    earliest_response = stopwatch() + throttle.rules.least
 
-    outcome = await db.transact(_settle, device, user=user, issuer=issuer, right=right, waits=waits_now)
+    outcome = await db.transact(_record_attempt, device, user=user, issuer=issuer, right=right, waits=waits_now)
     if isinstance(outcome, DomainError):
         with slot_released():
-            await asyncio.sleep(max(0.0, answered - stopwatch()))
+            await asyncio.sleep(max(0.0, earliest_response - stopwatch()))
         raise outcome
     return replace(outcome, device_cookie=throttle.cookies.issue(name, now=issuer.clock.now()))
 
 
 async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, device: Device) -> OpenedSession:
     """
-    Exchange a refresh token for a new pair; an old one, used again, ends every session of its chain.
+    Exchange a refresh token for a new pair; an old one, used again, ends its session.
 
     :raises SessionEnded: when it is unknown, expired, revoked or used before
     """
@@ -219,7 +220,7 @@ async def user_of_token(session: AsyncSession, refresh_token: str) -> UUID | Non
 
 
 async def log_out(refresh_token: str, session: AsyncSession, *, address: str, now: datetime) -> None:
-    """End the session of that token, on this device only; an unknown token is no error."""
+    """End the token's session, on this device only; an unknown token is no error."""
     row = await account_rows.lock_refresh_token(session, token_hash=digest(refresh_token))
     if row is None or not await account_rows.family_lives(session, family=row.family, now=now):
         return
@@ -229,32 +230,34 @@ async def log_out(refresh_token: str, session: AsyncSession, *, address: str, no
         await _record(audit.AuditOrigin(user, now, address), session, "logout", user)
 
 
-async def _settle(
+async def _record_attempt(
     device: Device, session: AsyncSession, *, user: User | None, issuer: TokenIssuer, right: bool, waits: bool
 ) -> OpenedSession | DomainError:
     """
-    :param right: the password was
-    :param waits: the address has to, from now on
+    Record the attempt and open the session.
+
+    :param right: the password was right
+    :param waits: the address has to wait from now on
     """
-    found = await repository.lock_user(session, user_id=user.user_id, with_password=True) if user is not None else None
-    if user is None or found is None:
-        return WrongCredentials()  # nothing of a name without an account is written
+    row = await repository.lock_user(session, user_id=user.user_id, with_password=True) if user is not None else None
+    if user is None or row is None:
+        return WrongCredentials()  # a name without an account is never written
     now = issuer.clock.now()
-    origin = audit.AuditOrigin(found, now, device.address)
+    origin = audit.AuditOrigin(row, now, device.address)
     # The password that was checked may have been replaced since.
-    if right and found.is_active and found.password_hash == user.password_hash:
-        found.failed_attempts, found.last_login_at = 0, now
-        await _record(origin, session, "login.success", found)
-        return await open_session(session, found, issuer=issuer, device=device, now=now)
-    found.failed_attempts += 1
-    await _record(origin, session, "login.failed", found)
+    if right and row.is_active and row.password_hash == user.password_hash:
+        row.failed_attempts, row.last_login_at = 0, now
+        await _record(origin, session, "login.success", row)
+        return await open_session(session, row, issuer=issuer, device=device, now=now)
+    row.failed_attempts += 1
+    await _record(origin, session, "login.failed", row)
     if waits:
-        await _record(origin, session, "login.throttled", found)
+        await _record(origin, session, "login.throttled", row)
     return WrongCredentials()
 
 
 async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> int:
-    """Delete a bounded number of refresh tokens that have run out, and return their number."""
+    """Delete up to 1000 expired refresh tokens, and return their number."""
     return await account_rows.delete_expired_tokens(session, before=now, limit=1000)
 
 
@@ -295,7 +298,7 @@ async def open_session(
     replaced: RefreshToken | None = None,
     secret: str = "",
 ) -> OpenedSession:
-    """Open a session, or continue that of the token that is `replaced` with the next one, `secret`."""
+    """Open a session, or continue that of the `replaced` token with the next token, `secret`."""
     secret = secret or new_secret(48)
     started_at = replaced.session_started_at if replaced is not None else now
     row = RefreshToken(

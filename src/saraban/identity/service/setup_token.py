@@ -1,7 +1,7 @@
 """
-The one-time token that opens the set-up page: whoever can read the server's terminal sets the installation up, nobody else.
+The one-time token of the set-up page, printed at the server's terminal.
 
-There is one for all server processes: a row with its SHA-256 and its end. The last one that was printed counts.
+All server processes share one row with the token's SHA-256; the token printed last is valid.
 """
 
 import hmac
@@ -47,9 +47,9 @@ class SetupTokenExpired(DomainError):
 
 async def issue_setup_token(session: AsyncSession, *, now: datetime) -> str:
     """
-    Give a new token and void the one before.
+    Return a new token; the previous one becomes invalid.
 
-    :raises AlreadySetUp: when somebody has an account
+    :raises AlreadySetUp: when an account exists
     """
     await lock_rights(session)
     if await repository.has_accounts(session):
@@ -62,9 +62,9 @@ async def issue_setup_token(session: AsyncSession, *, now: datetime) -> str:
 
 async def require_setup_token(session: AsyncSession, *, token: str, now: datetime) -> None:
     """
-    :raises AlreadySetUp: when somebody has an account: every token is void
+    :raises AlreadySetUp: when an account exists: no token is valid then
     :raises SetupTokenWrong: when it is not the one that was printed last
-    :raises SetupTokenExpired: only to whoever shows the right one
+    :raises SetupTokenExpired: when the right token has expired
     """
     if await repository.has_accounts(session):
         raise AlreadySetUp

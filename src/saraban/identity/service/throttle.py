@@ -1,10 +1,9 @@
 """
-Log-ins one after another for each address, counted and delayed as `domain.throttle` decides.
+Serialize, count and delay log-ins for each address, as `domain.throttle` decides.
 
-An address has one password checked at a time: of many guesses at once no more are answered than allowed, and a flood
-from one address keeps nobody else waiting. A name is counted under a keyed digest, because a password is now and then
-typed in its place, and a name without an account leaves nothing else. A browser in which an account has logged in bears a
-cookie, so that its log-ins are told from those of everybody else at the address.
+An address has one password checked at a time, so that parallel guesses cannot exceed the limit. Names are counted by a
+keyed digest, because people sometimes type a password as the name. A cookie identifies a browser in which an account
+has logged in, so that it is counted separately from its address.
 """
 
 import asyncio
@@ -38,7 +37,7 @@ DEVICE_COOKIE_LIFE: Final = timedelta(days=365)
 
 
 class DeviceCookies:
-    """:param key: what the cookies are signed with is derived from it"""
+    """:param key: the signing key of the cookies is derived from it"""
 
     def __init__(self, key: bytes) -> None:
         self._key = hmac.digest(key, b"device cookies", hashlib.sha256)
@@ -48,7 +47,7 @@ class DeviceCookies:
         return f"{stated}.{self._seal(stated, name)}"
 
     def device(self, cookie: str, *, name: str, now: datetime) -> str | None:
-        """Return the device that a cookie of this name marks; None when it is forged, of another name or too old."""
+        """Return the device of the name's cookie; None if it is forged, another name's or expired."""
         stated, _, seal = cookie.rpartition(".")
         if not hmac.compare_digest(seal.encode(errors="replace"), self._seal(stated, name).encode()):
             return None
@@ -63,9 +62,9 @@ class DeviceCookies:
 log = structlog.get_logger(__name__)
 
 LOG_INS: Final = Counter("saraban_log_ins_total", "Attempts to log in, by what came of them", ["outcome"])
-_MOST_WAITING = 50  # of one address, delayed or waiting for those before
-_LONGEST: Final = 5.0  # seconds until a log-in is answered, one way or the other
-_DELAYED: Final = 4  # failures over the limit that still tell a longer delay
+_MOST_WAITING = 50  # log-ins of one address, delayed or queued
+_LONGEST: Final = 5.0  # seconds until each log-in has a response
+_DELAYED: Final = 4  # failures over the limit that still lengthen the delay
 
 
 class LogInThrottled(DomainError):
@@ -94,10 +93,10 @@ class _AddressQueue:
 @dataclass(frozen=True, slots=True)
 class LogInAttempt:
     """
-    :param place: what has one password checked at a time: an address, or a browser that the account is known in
+    :param place: has one password checked at a time: an address, or a known browser of the account
     :param here: counts failures of this place at this name
     :param name: counts failures at this name
-    :param address: counts failures of this address; None for a known browser, which is counted by itself
+    :param address: counts failures of this address; None for a known browser
     """
 
     place: str
@@ -108,8 +107,8 @@ class LogInAttempt:
 
 class LogInThrottle:
     """
-    :param limiter: counts for all servers with Redis, for this process without it
-    :param key: names are digested and browsers known by it
+    :param limiter: counts for all servers with Redis, otherwise for this process
+    :param key: for digests of names and device cookies
     """
 
     def __init__(self, limiter: RateLimiter, rules: ThrottleRules, *, key: str) -> None:
@@ -120,8 +119,8 @@ class LogInThrottle:
 
     def attempt(self, *, name: str, address: str, unlocked: datetime | None, device: str | None = None) -> LogInAttempt:
         """
-        :param unlocked: when an administrator unlocked the account; older failures are forgiven
-        :param device: the browser that the account is known in
+        :param unlocked: when an administrator unlocked the account; older failures do not count
+        :param device: the known browser of the account
         """
         text = f"{name}\n{unlocked.timestamp() if unlocked else ''}"
         digest = hmac.digest(self._key, text.encode(errors="surrogatepass"), hashlib.sha256).hex()[:32]
@@ -137,10 +136,10 @@ class LogInThrottle:
     @asynccontextmanager
     async def turn(self, attempt: LogInAttempt) -> AsyncIterator[float]:
         """
-        Wait until the password may be looked at, and give the seconds that it may wait for argon2.
+        Wait until the password may be checked; yield the seconds that it may wait for argon2.
 
         :raises LogInThrottled: when this address has to wait for longer
-        :raises PasswordsBusy: when too many of this address wait already, or it is not done in time
+        :raises PasswordsBusy: when too many of this address wait already, or the check takes too long
         """
         queue = self._queues.setdefault(attempt.place, _AddressQueue())
         if queue.waiting >= _MOST_WAITING:
@@ -150,10 +149,12 @@ class LogInThrottle:
         try:
             async with asyncio.timeout(_LONGEST):
                 with slot_released():
-                    await asyncio.sleep(delay(await self._allowed(attempt), self.rules))
+                    await asyncio.sleep(delay(await self._require_allowed(attempt), self.rules))
                     await queue.turn.acquire()
                 try:
-                    yield password_check_timeout(await self._allowed(attempt))  # those before may have failed meanwhile
+                    yield password_check_timeout(
+                        await self._require_allowed(attempt)
+                    )  # earlier log-ins may have failed meanwhile
                 finally:
                     queue.turn.release()
         except PasswordsBusy:
@@ -168,28 +169,28 @@ class LogInThrottle:
                 del self._queues[attempt.place]
 
     async def failed(self, attempt: LogInAttempt) -> bool:
-        """Count a failure; true when this address has to wait from now on."""
+        """Count a failure; return whether this address has to wait from now on."""
         LOG_INS.labels("wrong").inc()
         for rule in filter(None, (attempt.here, attempt.name, attempt.address)):
             await self._limiter.take([rule])
-        counted = (await self._failures(attempt))[0]
+        counted = (await self._count_failures(attempt))[0]
         if self.rules.of_address and counted.address == self.rules.of_address:
             log.warning("login.address_throttled", address=attempt.place)
         return counted.here == self.rules.attempts
 
     async def succeeded(self, attempt: LogInAttempt) -> None:
-        """Forget the failures of this address at this name; those of others go on to delay."""
+        """Clear the failures of this address at this name; those of others continue to delay."""
         LOG_INS.labels("success").inc()
         await self._limiter.clear([attempt.here])
 
-    async def _allowed(self, attempt: LogInAttempt) -> FailedLogIns:
-        failures, wait = await self._failures(attempt)
+    async def _require_allowed(self, attempt: LogInAttempt) -> FailedLogIns:
+        failures, wait = await self._count_failures(attempt)
         if must_wait(failures, self.rules):
             LOG_INS.labels("throttled").inc()
             raise LogInThrottled(values={"minutes": ceil(wait / 60)}, retry_after=wait)
         return failures
 
-    async def _failures(self, attempt: LogInAttempt) -> tuple[FailedLogIns, int]:
+    async def _count_failures(self, attempt: LogInAttempt) -> tuple[FailedLogIns, int]:
         """:returns: the failures, and the seconds until this address has one less"""
         rules = filter(None, (attempt.here, attempt.name, attempt.address))
         here, name, *rest = await self._limiter.usage(list(rules))

@@ -151,8 +151,6 @@ class SeriesPrinter:
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
     """
-    A piece of the template.
-
     :param start: of its first character, from 0; `end` is after its last
     :param token: the token's name, None for literal text and for what is no token
     """

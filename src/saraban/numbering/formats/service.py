@@ -123,9 +123,7 @@ async def list_formats(
 
 
 async def read_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> FormatRow:
-    """
-    :raises NotFound: when there is none, or the caller may not read that project's formats
-    """
+    """:raises NotFound: when there is none, or the caller may not read that project's formats"""
     row = await repository.format_by_public_id(session, public_id)
     if row is None or not ctx.caller.may(VIEW, await projects.own_scope(ctx, session, row.project_id)):
         raise NotFound

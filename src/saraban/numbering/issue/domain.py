@@ -193,11 +193,7 @@ class RetryBudget:
 
 @dataclass(slots=True)
 class Attempts:
-    """
-    The failures of one request so far.
-
-    :param met: what kept its series last, whoever's attempt it was
-    """
+    """:param met: what kept its series last, whoever's attempt it was"""
 
     budget: RetryBudget
     failures: Counter[Failure] = field(default_factory=Counter)

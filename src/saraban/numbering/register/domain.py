@@ -114,8 +114,6 @@ class NumberRow:
 @dataclass(frozen=True, slots=True)
 class MainCounter:
     """
-    Where the main counter of a series stands.
-
     :param before_ledger: the last number from before there was a ledger, 0 for none
     :param originator: the organization that the series was begun for
     """

@@ -1,6 +1,4 @@
-"""
-The numbering tables. Nothing here is ever deleted, and no cascade reaches these rows (REQ-NUM-01).
-"""
+"""The numbering tables. Nothing here is ever deleted, and no cascade reaches these rows (REQ-NUM-01)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -386,11 +384,7 @@ class FormatRow:
 
 @dataclass(frozen=True, slots=True)
 class NumberOperation:
-    """
-    One operation on a number, with the account that did it.
-
-    :param person: the name of whoever that is; empty where they have none
-    """
+    """:param person: the name of whoever that is; empty where they have none"""
 
     audit: NumberAudit
     username: str

@@ -136,11 +136,7 @@ async def _formats(connected: SessionOrConnection, project_id: int) -> dict[Form
 
 
 async def format_for(session: AsyncSession, *, project_id: int, keys: Sequence[FormatKey]) -> NumberFormat | None:
-    """
-    Give the format in force.
-
-    :param keys: those that fit, the best first
-    """
+    """:param keys: those that fit, the best first"""
     types = {key.type_id for key in keys}
     rows = await session.scalars(
         sa.select(NumberFormat).where(NumberFormat.project_id == project_id, NumberFormat.type_key.in_(types))

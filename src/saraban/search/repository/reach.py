@@ -33,8 +33,6 @@ _row = table_of(DocumentReach).c
 @dataclass(frozen=True, slots=True)
 class SearchReader:
     """
-    What somebody may see, by keys.
-
     :param documents: keys of `document_reach`, and `circulations` those of sheets
     :param home: as `KindRegister.home` has it; empty for who sees everything
     :param drawings: by project, the audiences of the reader; None for who reads the whole project

@@ -49,8 +49,6 @@ _YEARS: Final = range(1900, 2101)  # of entry, that are counted
 @dataclass(frozen=True, slots=True)
 class Found:
     """
-    What was found.
-
     :param count: up to `COUNTED` and one; `is_whole` is false while the index is built
     :param following: what is to be skipped for the next page, None behind the last one
     :param facets: of the first `BEHIND`, where they were asked for
@@ -66,8 +64,6 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class FoundItem:
     """
-    Something that was found, as it was written.
-
     :param snippet: the piece of it in which what was looked for stands, where the subject says nothing of it
     :param day: on which it was entered
     """

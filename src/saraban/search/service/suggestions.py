@@ -23,11 +23,7 @@ PEOPLE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """
-    What is suggested.
-
-    :param documents: those whose number has what was typed first
-    """
+    """:param documents: those whose number has what was typed first"""
 
     documents: Sequence[FoundItem] = ()
     people: Sequence[OrganizationMember] = ()

@@ -145,9 +145,7 @@ def _close_gap(names: Mapping[str, str], gap: re.Match[str]) -> str:
 
 
 def _condition(names: Mapping[str, str], prefix: str, part: str) -> str | None:
-    """
-    :raises Invalid: for a word before a colon that is no condition
-    """
+    """:raises Invalid: for a word before a colon that is no condition"""
     name = names.get(fold(prefix))
     if names and name is None and _CONDITION.fullmatch(prefix) and not part.startswith("//"):
         raise invalid(
@@ -186,9 +184,7 @@ def _both(one: DueRange, other: DueRange) -> DueRange:
 
 
 def _due(word: str, today: date) -> DueRange:
-    """
-    :raises Invalid: for what is neither a number of days (`<7d`) nor a date (`>2026-11-30`, `<2569-12-01`)
-    """
+    """:raises Invalid: for what is neither a number of days (`<7d`) nor a date (`>2026-11-30`, `<2569-12-01`)"""
     if days := _DAYS.fullmatch(word):
         sign, day = days[1], today + timedelta(days=int(days[2]))
     else:
@@ -201,9 +197,7 @@ def _due(word: str, today: date) -> DueRange:
 
 
 def _year(word: str) -> int:
-    """
-    :raises Invalid: for what is no year, of the common era or of the Buddhist one
-    """
+    """:raises Invalid: for what is no year, of the common era or of the Buddhist one"""
     if not _YEAR.fullmatch(word):
         raise _refused("year", "เขียนปีเป็น year:2569", "Write a year as year:2026.")
     return _common(int(word))

@@ -34,8 +34,6 @@ def home_keys(originator: int, contract: int) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class SearchReach:
     """
-    What a reader finds.
-
     :param keys: an entry under one of them is found
     :param hidden: unless it has one of these: the reader is shown its newer draft
     """

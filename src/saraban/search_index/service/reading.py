@@ -131,8 +131,6 @@ class IndexState:
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
     """
-    Entries that are looked for.
-
     :param words: folded, all of them in the numbers or the text; `excluded` in neither; `numbers` in the numbers
     :param reach: None for everybody
     :param values: by field, values of which an entry has one

@@ -83,11 +83,7 @@ class ChangeFollower:
         return [change for change in changes if change.id not in self.seen]
 
     def settle(self, changes: Iterable[Change], *, until: float) -> None:
-        """
-        Count changes as indexed.
-
-        :param until: when they were read
-        """
+        """:param until: when they were read"""
         self.seen.update(change.id for change in changes)
         newest = max(self.seen, default=self.position)
         if newest > self._marks[-1][1]:
@@ -188,11 +184,7 @@ class SearchWriter:
         self.state = state
 
     async def write(self, documents: Sequence[Mapping[str, Any]], *, replaced: Collection[int]) -> None:
-        """
-        Add entries.
-
-        :param replaced: heads whose former entries are removed
-        """
+        """:param replaced: heads whose former entries are removed"""
         await self._in_thread(self._write, documents, replaced)
 
     def _write(self, documents: Sequence[Mapping[str, Any]], replaced: Collection[int]) -> None:
@@ -203,11 +195,7 @@ class SearchWriter:
             self._writer.add_document(Document.from_dict(dict(document), SCHEMA))
 
     async def publish(self, *, build: tuple[int, int] | None = None) -> None:
-        """
-        Make visible what was written.
-
-        :param build: where building continues
-        """
+        """:param build: where building continues"""
         await self._in_thread(self._commit)
         self.may_repeat = build is not None  # until the state says where building continues
         if build != self.state.build:

@@ -189,7 +189,7 @@ class After:
     document_id: int
 
 
-class _Part(NamedTuple):
+class _KeyShape(NamedTuple):
     """
     The shape of a select of one key, whose values are parameters that end in its place in the statement.
 
@@ -204,8 +204,8 @@ class _Part(NamedTuple):
     behind: _Behind | None = None
 
 
-def _part_of(ask: Ask, key: ReaderKey) -> _Part:
-    return _Part(key.written_in is not None, key.kind is not ReaderKind.PROJECT and bool(ask.home))
+def _shape_of(ask: Ask, key: ReaderKey) -> _KeyShape:
+    return _KeyShape(key.written_in is not None, key.kind is not ReaderKind.PROJECT and bool(ask.home))
 
 
 def _key_values(keys: Iterable[ReaderKey]) -> FilterValues:
@@ -217,7 +217,7 @@ def _key_values(keys: Iterable[ReaderKey]) -> FilterValues:
 
 
 def _of_key(
-    tables: RegisterTables, index: Index, given: Collection[str], place: int, part: _Part, *columns: Any
+    tables: RegisterTables, index: Index, given: Collection[str], place: int, part: _KeyShape, *columns: Any
 ) -> AnySelect:
     """
     Select from the rows of one key that satisfy the conditions `given`.
@@ -261,7 +261,7 @@ def _together(selects: Sequence[AnySelect]) -> Any:
 # It takes longer to make these statements than to send them.
 @lru_cache(maxsize=256)
 def page_statement(
-    tables: RegisterTables, index: Index, given: frozenset[str], order: Order, parts: tuple[_Part, ...]
+    tables: RegisterTables, index: Index, given: frozenset[str], order: Order, parts: tuple[_KeyShape, ...]
 ) -> Any:
     """Select the first rows of each part, in order."""
     value = [] if order.sort is Sort.CREATED else [_SORTED_BY[order.sort]]
@@ -295,7 +295,7 @@ def page_statements(
         behind = [_Behind.ALIKE] if ask.order.sort is Sort.CREATED else [_Behind.ALIKE, _Behind.OTHERS]
         values |= {"after_value": after.value, "after_at": after.at, "after_document": after.document_id}
     branches = [
-        (key, value, _part_of(ask, key)._replace(has_value=value is not None, behind=place))
+        (key, value, _shape_of(ask, key)._replace(has_value=value is not None, behind=place))
         for key in ask.keys
         for value in _splits(ask, index, key.project)
         for place in behind
@@ -339,7 +339,7 @@ def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
 
 
 @lru_cache(maxsize=256)
-def _size_statement(tables: RegisterTables, index: Index, led: frozenset[str], parts: tuple[_Part, ...]) -> Any:
+def _size_statement(tables: RegisterTables, index: Index, led: frozenset[str], parts: tuple[_KeyShape, ...]) -> Any:
     # What is behind counts too: whether it is has to be looked up row by row.
     rows = [_of_key(tables, index, led, *part, sa.literal_column("1")).limit(_MOST) for part in enumerate(parts)]
     return _together([sa.select(sa.func.count()).select_from(one.subquery()) for one in rows])
@@ -354,7 +354,7 @@ async def count_rows(
     :param index: None for all that the reader sees
     """
     led = frozenset[str]() if index is None else _led_by(ask, index)
-    parts = tuple(_part_of(ask, key) for key in keys)
+    parts = tuple(_shape_of(ask, key) for key in keys)
     statement = _size_statement(ask.tables, index or Index.CREATED, led, parts)
     return list(await session.scalars(statement, ask.parameters | {"most": most} | _key_values(keys)))
 
@@ -400,7 +400,7 @@ def _count_statement(
     index: Index,
     given: frozenset[str],
     led: frozenset[str] | None,
-    groups: tuple[tuple[bool, tuple[_Part, ...]], ...],
+    groups: tuple[tuple[bool, tuple[_KeyShape, ...]], ...],
 ) -> Any:
     selects: list[AnySelect] = []
     places = count()
@@ -444,7 +444,7 @@ async def count_documents(
     values = ask.parameters | {"most": most, "beyond": (most or 1) - 1, "documents": documents}
     values |= _key_values(key for group in groups for key in group.keys)
     values |= {f"contracts_{number}": group.contracts for number, group in enumerate(groups)}
-    shapes = tuple((bool(group.contracts), tuple(_part_of(ask, key) for key in group.keys)) for group in groups)
+    shapes = tuple((bool(group.contracts), tuple(_shape_of(ask, key) for key in group.keys)) for group in groups)
     led = None if most is None else _led_by(ask, index)
     statement = _count_statement(ask.tables, index, frozenset(given), led, shapes)
     return sum(await session.scalars(statement, values))

@@ -4,7 +4,7 @@ What a workflow reads of documents, and writes to them: a few columns of the row
 A step reads them under its lock, and an inbox for each of its rows, so the statements are short.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,16 +14,14 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import Reach
-from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.core.repository.documents import may_see_revision, status_key
-from saraban.documents.core.repository.rows import DocumentRow
+from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
+from saraban.documents.core.repository.documents import RecipientRow, may_see_revision, status_key
+from saraban.documents.core.repository.rows import DocumentRow, OrganizationName
 from saraban.identity.models import Organization
 from saraban.kit.db import AnySelect, table_of
 from saraban.projects.models import CorrespondenceType, Discipline, Project
 
 MAIN = "TO"
-
-
 NOT_WRITTEN = 0
 
 
@@ -83,7 +81,11 @@ class SubjectRow(NamedTuple):
         )
 
 
-_head, _revision = Document, DocumentRevision
+_head, _revision = Document.__mapper__.columns, DocumentRevision.__mapper__.columns
+# The condition of who may see it has subqueries of recipients, which must not become these.
+_link, _recipient = table_of(DocumentRecipient).alias("link"), table_of(Organization).alias("recipient")
+_project, _originator = Project.__mapper__.columns, Organization.__mapper__.columns
+_type_code = CorrespondenceType.__mapper__.columns.type_code
 _SUBJECTS: AnySelect = (
     sa.select(
         _head.id,
@@ -100,24 +102,29 @@ _SUBJECTS: AnySelect = (
         _revision.priority,
         _revision.due_date,
         _revision.issued_date,
-        CorrespondenceType.type_code,
-        Project.public_id.label("project_public_id"),
-        Project.project_code,
-        Organization.public_id.label("originator_public_id"),
-        Organization.organization_code,
-        Discipline.discipline_code,
+        _type_code,
+        _project.public_id.label("project_public_id"),
+        _project.project_code,
+        _originator.public_id.label("originator_public_id"),
+        _originator.organization_code,
+        Discipline.__mapper__.columns.discipline_code,
+        _link.c.recipient_type,
+        *(_recipient.c[_originator[name].name].label(f"recipient_{name}") for name in OrganizationName._fields),
     )
-    .select_from(_revision)
-    .join(_head, _head.id == _revision.correspondence_id)
-    .join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
-    .join(Project, Project.id == _head.project_id)
-    .join(Organization, Organization.id == _head.originator_id)
-    .outerjoin(Discipline, Discipline.id == _head.discipline_id)
+    .select_from(table_of(DocumentRevision))
+    .join(table_of(Document), _head.id == _revision.correspondence_id)
+    .join(table_of(CorrespondenceType))
+    .join(table_of(Project), _project.id == _head.project_id)
+    .join(table_of(Organization), _originator.id == _head.originator_id)
+    .outerjoin(table_of(Discipline), Discipline.__mapper__.columns.id == _head.discipline_id)
+    .outerjoin(_link, _link.c.correspondence_id == _head.id)
+    .outerjoin(_recipient, _recipient.c.id == _link.c.recipient_organization_id)
     .where(
         _head.deleted_at.is_(None),
         _revision.public_id.in_(sa.bindparam("revisions", expanding=True)),
-        CorrespondenceType.type_code.in_(sa.bindparam("type_codes", expanding=True)),
+        _type_code.in_(sa.bindparam("type_codes", expanding=True)),
     )
+    .order_by(_link.c.position)
     # In this order: with a hundred thousand documents in one project MariaDB would otherwise begin with the project.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
@@ -128,12 +135,23 @@ def _subjects_within(reach: Reach) -> AnySelect:
     return _SUBJECTS.where(may_see_revision(reach))
 
 
-async def subject_rows(
+_WIDTH = len(SubjectRow._fields)
+# A revision, and where its document is sent to, the main recipient first.
+Subject = tuple[SubjectRow, Sequence[RecipientRow]]
+
+
+async def list_subjects(
     session: AsyncSession, *, reach: Reach, revision_ids: Collection[UUID], type_codes: Collection[str]
-) -> list[SubjectRow]:
+) -> Sequence[Subject]:
     """Return these revisions as far as they may be seen."""
     values = {"revisions": list(revision_ids), "type_codes": sorted(type_codes)}
-    return [SubjectRow._make(row) for row in await session.execute(_subjects_within(reach), values)]
+    subjects: dict[SubjectRow, list[RecipientRow]] = {}
+    for columns in await session.execute(_subjects_within(reach), values):
+        recipients = subjects.setdefault(SubjectRow._make(columns[:_WIDTH]), [])
+        if columns.recipient_type is not None:
+            organization = OrganizationName._make(columns[_WIDTH + 1 :])
+            recipients.append(RecipientRow(organization, columns.recipient_type))
+    return list(subjects.items())
 
 
 _REVISIONS = table_of(DocumentRevision)

@@ -206,7 +206,10 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         await workflow.lock(session, entity_type=self.rules.entity_type, entity_ids=[str(current)])
 
     async def facts(self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo) -> Facts:
-        contexts = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
+        recipients = (
+            await repository.recipients(session, document_ids=[row.document.id for row in rows]) if rows else {}
+        )
+        contexts = await subject_contexts(session, [(SubjectRow.of(row), recipients[row.document.id]) for row in rows])
         return {key: facts_in(self.rules, context, zone=zone) for key, context in contexts.items()}
 
     async def summaries(

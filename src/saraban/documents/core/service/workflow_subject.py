@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules, Placement, ReachedState, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import workflow_subject as repository
-from saraban.documents.core.repository.documents import RecipientRow, recipients
+from saraban.documents.core.repository.documents import RecipientRow
 from saraban.documents.core.repository.reach import ReachIndex
-from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRow
+from saraban.documents.core.repository.workflow_subject import MAIN, Subject, SubjectRow
 from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
 from saraban.projects import service as projects
@@ -66,19 +66,16 @@ class SubjectContext:
         return taking_part or organization == place.originator
 
 
-async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow]) -> dict[str, SubjectContext]:
-    if not rows:
-        return {}
-    places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
-    sent_to = await recipients(session, document_ids={row.document_id for row in rows})
-    taking_part = {
-        place: await projects.list_parties(session, project_id=place[0], contract_id=place[1]) for place in places
-    }
-    parties = {place: projects.by_role(those) for place, those in taking_part.items()}
-    return {
-        str(row.revision_public_id): SubjectContext(row, sent_to[row.document_id], parties[place], taking_part[place])
-        for row, place in ((row, (row.project_id, row.contract_id)) for row in rows)
-    }
+async def subject_contexts(session: AsyncSession, subjects: Sequence[Subject]) -> dict[str, SubjectContext]:
+    parties: dict[tuple[int, int | None], list[projects.Party]] = {}
+    contexts = {}
+    for row, recipients in subjects:
+        place = (row.project_id, row.contract_id)
+        if place not in parties:
+            parties[place] = await projects.list_parties(session, project_id=place[0], contract_id=place[1])
+        by_role = projects.by_role(parties[place])
+        contexts[str(row.revision_public_id)] = SubjectContext(row, recipients, by_role, parties[place])
+    return contexts
 
 
 def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> SubjectFacts:
@@ -156,10 +153,10 @@ class DocumentSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
-        rows = await repository.subject_rows(
+        subjects = await repository.list_subjects(
             session, reach=reach(caller), revision_ids=ids_of(entity_ids), type_codes=self.rules.type_codes
         )
-        around = await subject_contexts(session, rows=rows)
+        around = await subject_contexts(session, subjects)
         return {key: facts_in(self.rules, one, zone=self.zone) for key, one in around.items()}
 
     async def apply(self, session: AsyncSession, step: SubjectStep) -> bool:

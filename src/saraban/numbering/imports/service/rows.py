@@ -119,8 +119,6 @@ class CheckedRow(NamedTuple):
 @dataclass(slots=True)
 class HighestNumber:
     """
-    The highest number of a series in the file.
-
     :param counter: where the series stands; the counter would jump from here
     :param plan: of its counter; series of literal numbers have none that could be moved
     """

@@ -27,8 +27,6 @@ _REASON = "เลขที่จากภายนอก / Given from outside"
 @dataclass(frozen=True, slots=True)
 class ExternalNumber:
     """
-    A number that something has been printed with.
-
     :param public_id: of its row in the ledger
     :param label: of the revision that it was first printed with
     """

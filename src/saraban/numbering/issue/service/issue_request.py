@@ -35,8 +35,6 @@ class Holder:
 @dataclass(frozen=True, slots=True)
 class Issued:
     """
-    A number that stands in the ledger.
-
     :param expires_at: only while it is reserved
     :param holder: whom it was issued for
     :param repeated: it was on the ledger already: this request has issued it before
@@ -62,8 +60,6 @@ class Issued:
 @dataclass(frozen=True, slots=True)
 class IssueRequest:
     """
-    A request for the next number of the plan's series.
-
     :param token: made before the first attempt; a request that comes again with it finds the number it got
     :param claim: of the request's key, completed in the transaction of the number
     :param write: writes the holder's rows after the number. It runs
@@ -106,8 +102,6 @@ class IssueRequest:
 @dataclass(slots=True)
 class PendingIssue:
     """
-    A request for a number, in the queue of its series.
-
     :param plan: made again where the format has changed meanwhile
     :param uncertain: it may be committed already: its token is looked up first. A key that is claimed says that nothing was
         (its receipt would stand there), but for one from more than a day ago, whose token the ledger then refuses
@@ -132,8 +126,6 @@ class PendingIssue:
 @dataclass(slots=True)
 class LockPath:
     """
-    How an attempt goes about it.
-
     :param kind: `redis` or `database`: what kept the others out
     :param locks_row: read the counter `FOR UPDATE`
     :param searches: look which numbers are taken before choosing

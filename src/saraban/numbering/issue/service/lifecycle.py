@@ -44,9 +44,7 @@ VIEW_COUNTERS = "numbering.view_counters"
 
 
 class RecordedKey(NamedTuple):
-    """
-    :param text: the key in codes, as JSON; the same fields in the same order whatever the operation
-    """
+    """:param text: the key in codes, as JSON; the same fields in the same order whatever the operation"""
 
     type: str | None
     text: str
@@ -392,9 +390,7 @@ async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
 
 
 async def own_reservation(ctx: RequestContext, session: AsyncSession, token: UUID) -> LedgerEntry:
-    """
-    :raises NotFound: also for a token of somebody else's: whether it exists is nobody's business
-    """
+    """:raises NotFound: also for a token of somebody else's: whether it exists is nobody's business"""
     entry = await repository.by_public_id(session, token)
     if entry is None or entry.user_id != ctx.caller.user_id or entry.reserved_at is None:
         raise NotFound("There is no such reservation of yours.")

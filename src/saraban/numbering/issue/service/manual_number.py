@@ -103,8 +103,6 @@ class ManualNumber:
 @dataclass(frozen=True, slots=True)
 class CoveringRange:
     """
-    A range that the stated number lies in.
-
     :param code: code of the organization it is kept for
     :param refuses: nobody may state the number: it is barred, or kept for somebody else
     """
@@ -121,8 +119,6 @@ class CoveringRange:
 @dataclass(frozen=True, slots=True)
 class ManualNumberEffect:
     """
-    What registering a manual number would do.
-
     :param jump: sequences that the counter would skip if it were moved, the stated one included; 0: it stays
     :param taken: whether the number is issued already
     :param closed: the range it lies in, which the series steps over
@@ -241,9 +237,7 @@ async def issue_manually(
 
 
 def check_main_series(plan: Plan) -> None:
-    """
-    :raises Invalid: when the request names a kept range, where the main series is meant
-    """
+    """:raises Invalid: when the request names a kept range, where the main series is meant"""
     if plan.range:
         raise invalid("/rangePublicId", "not_here", "ระบุช่วงเลขที่นี่ไม่ได้", "A range cannot be given here.")
 

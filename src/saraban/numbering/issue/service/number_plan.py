@@ -400,8 +400,6 @@ _CHOSEN: dict[str, FormatReason] = {
 @dataclass(frozen=True, slots=True)
 class FormatChoice:
     """
-    The format of one number.
-
     :param public_id: None for the system's fallback, and where it was not recorded
     :param narrowing: what that format is narrowed to
     """

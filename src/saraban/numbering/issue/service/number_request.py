@@ -134,9 +134,7 @@ def may_create(caller: Caller, permission: str, scope: Scope) -> bool:
 
 
 def check_permission(ctx: RequestContext, parties: NumberParties) -> None:
-    """
-    :raises Forbidden: when the caller may not create such a document for the originator
-    """
+    """:raises Forbidden: when the caller may not create such a document for the originator"""
     permission = permission_to_create(parties.type.code)
     if may_create(ctx.caller, permission, scope_of(parties)):
         return
@@ -255,9 +253,7 @@ class ResolvedRequest:
 
 
 class _Remembered(NamedTuple):
-    """
-    :param renew: from then on who asks next resolves it anew; the others go on with it until `until`
-    """
+    """:param renew: from then on who asks next resolves it anew; the others go on with it until `until`"""
 
     renew: float
     until: float

@@ -95,9 +95,7 @@ _EXPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class RegisterPlace:
-    """
-    What of the register is read: a project, and in it what was issued for these organizations; None for all of them.
-    """
+    """What of the register is read: a project, and in it what was issued for these organizations; None for all of them."""
 
     project: int
     organizations: frozenset[int] | None = None

@@ -76,9 +76,7 @@ class ViewedRegister:
 
 
 async def viewed_register(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ViewedRegister:
-    """
-    :raises Forbidden: for who may see the counters neither of the project nor of an organization
-    """
+    """:raises Forbidden: for who may see the counters neither of the project nor of an organization"""
     project = await projects.find_project(session, public_id=public_id, pointer="query:projectPublicId")
     caller = ctx.caller
     if caller.may(VIEW_COUNTERS, Scope(project=project.id)):
@@ -310,8 +308,6 @@ async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
 @dataclass(frozen=True, slots=True)
 class NumberHistory:
     """
-    A number's life.
-
     :param neighbours: the numbers it replaces and was replaced by, as they are printed now; those that the reader may see
     :param may_void: the reader may make it void now
     :param may_replace: and have another drawn for the same parties
@@ -332,9 +328,7 @@ class NumberHistory:
 
 
 async def number_history(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> NumberHistory:
-    """
-    :raises NotFound: also for who neither sees the project's counters nor belongs to the number's originator
-    """
+    """:raises NotFound: also for who neither sees the project's counters nor belongs to the number's originator"""
     entry = await by_public_id(session, public_id)
     if entry is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")

@@ -29,8 +29,6 @@ class SequenceRange:
 @dataclass(frozen=True, slots=True)
 class RangeDraft:
     """
-    A range as it shall be.
-
     :param organization: the only one that may use a reserved range; None: whoever may issue from the series
     :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
     """
@@ -85,18 +83,14 @@ NO_DISCIPLINE = "GEN"
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """
-    :param year: A.D.
-    """
+    """:param year: A.D."""
 
     year: int
     month: int
 
     @classmethod
     def of(cls, moment: datetime, zone: ZoneInfo, *, year: int | None = None) -> Self:
-        """
-        :param year: the stated A.D. year in the place of the moment's; the month stays that of the moment
-        """
+        """:param year: the stated A.D. year in the place of the moment's; the month stays that of the moment"""
         local = moment.astimezone(zone)
         return cls(local.year if year is None else year, local.month)
 

@@ -77,7 +77,7 @@ class Transitions:
         """
         request = TransitionRequest(ctx, public_id, command, policy)
         under_way = self._under_way.setdefault(public_id, [])
-        # It is meant for the version which those under way have read: their steps are not committed yet.
+        # It is meant for the version that those under way have read: their steps are not committed yet.
         request.seen_version = max((each.read_version for each in under_way), default=0)
         under_way.append(request)
         try:
@@ -111,17 +111,17 @@ class Transitions:
         locked = await repository.lock_instance(session, request.instance_id, wait=False)
         if locked is None and (row := await repository.instance(session, request.instance_id)) is not None:
             # Another transaction holds it: what that leaves behind is not what this request is meant for.
-            self._meet(request, row, await definitions.load(session, row.definition_id))
+            self._record_read(request, row, await definitions.load(session, row.definition_id))
             locked = await repository.lock_instance(session, request.instance_id)
         held = await hold(request.ctx, session, locked, subjects=self._subjects)
-        self._meet(request, held.row, held.definition)
+        self._record_read(request, held.row, held.definition)
         request.is_visible = True
         check_payload(request.command, held)
         request.done = await persist_transition(session, await request.policy.decide(session, held, request))
         return request.done.receipt
 
-    def _meet(self, request: TransitionRequest, row: Instance, definition: Definition) -> None:
-        """Record where a request met its instance: that is the version for those under way that have read none, too."""
+    def _record_read(self, request: TransitionRequest, row: Instance, definition: Definition) -> None:
+        """Record what a request read of its instance: its version counts for those under way that have read none, too."""
         action = request.command.action
         request.is_known = action in definition.actions or action in interventions.WORDS
         request.workflow_code, request.seen_state = definition.code, request.seen_state or row.current_state
