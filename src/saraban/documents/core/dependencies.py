@@ -1,4 +1,4 @@
-"""Shared parameters and responses of the endpoints of documents."""
+"""Shared parameters and responses of document endpoints."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -55,8 +55,8 @@ async def present(
     Respond with the document of a receipt, read after the commit.
 
     :param located: add the `Location` header
-    :param created: the document is new: its author sees it even without the right to read
-    :param stated: body of the request, for its warnings
+    :param created: its author sees the new document even without the right to read
+    :param stated: request body, for its warnings
     """
     async with read_after_commit(db) as session:
         answer = await show(ctx, session, kind, receipt, created=created)

@@ -1,7 +1,7 @@
 """
-Tables that letters, RFAs and transmittals share. Each kind adds its own table under the same key.
+Tables that letters, RFAs and transmittals share.
 
-Nothing is deleted with its parent: a document holds a number, and a number keeps its proof (REQ-NUM-01).
+Nothing is deleted with its parent: a number keeps its proof (REQ-NUM-01).
 """
 
 from datetime import date, datetime
@@ -27,8 +27,6 @@ def priority_type() -> sa.Enum:
 
 class Document(HasPublicId, Base):
     """
-    The head of a numbered document.
-
     :param correspondence_number: as printed on the current revision
     :param number_uuid: public id of its row in the number register
     """
@@ -67,8 +65,8 @@ class DocumentRevision(HasPublicId, Base):
     """
     A revision, with the number as printed on it (REQ-NUM-06).
 
-    :param current_corr_key: computed; its unique constraint allows one current revision
-    :param withdrawn_at: a withdrawn draft never counts again; a later revision may reuse its label
+    :param current_corr_key: computed; unique: one current revision
+    :param withdrawn_at: a later revision may reuse the label of a withdrawn draft
     """
 
     __tablename__ = "correspondence_revisions"
@@ -131,7 +129,7 @@ class DocumentRecipient(Base):
 
 
 class DocumentReference(Base):
-    """`src` refers to `tgt`: the reply to the letter."""
+    """`src` refers to `tgt`."""
 
     __tablename__ = "correspondence_references"
 
@@ -155,14 +153,12 @@ class DocumentRevisionAttachment(Base):
 
 class DocumentReach(Base):
     """
-    A document in the register of one reader: the columns by which registers filter and sort.
+    A document in the register of one reader. Grants are checked when a register is read.
 
-    The rows derive from the document alone; grants are checked when a register is read.
-
-    :param document_id: key of the document or circulation sheet: no foreign key, `kind` tells which
-    :param revision_id: key of the visible revision, 0 for a sheet
+    :param document_id: key of the document or sheet, as `kind` tells: no foreign key
+    :param revision_id: of the visible revision; 0 for a sheet
     :param is_draft: the visible revision was never issued
-    :param behind: a newer draft exists that this reader does not see
+    :param behind: a newer draft is hidden from this reader
     :param status: key of the status, or position of a sheet's status
     """
 

@@ -1,4 +1,4 @@
-"""Rules of RFAs: their register, originators, items and status codes."""
+"""Rules of RFAs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,11 +71,7 @@ FOR_APPROVAL = RfaVerdict("FAP")
 def verdict(
     state: str, *, ended: bool = False, meaning: Meaning = NOTHING, response_code: str | None = None
 ) -> RfaVerdict:
-    """
-    Return the status of an RFA in a workflow state.
-
-    The definition's meaning counts first, then the state's name, then the response code.
-    """
+    """The meaning counts first, then the state's name, then the response code."""
     if ended and state not in STATES:
         answered = response_code if response_code in APPROVE_CODES else None
         outcome = meaning.outcome or BY_NAME.get(state) or GROUPS.get((answered or "")[:1])
@@ -88,14 +84,13 @@ def verdict(
 
 
 def may_ask(organization: int, parties: Mapping[str, frozenset[int]]) -> bool:
-    """Return whether an organization may submit RFAs: only contractors of the contract may."""
     return organization in parties.get(AUTHOR_ROLE, frozenset())
 
 
 def require_items(rule: str, count: int) -> None:
     """
-    :param rule: of the RFA type, a value of `RfaItemsRule`
-    :raises Invalid: if the number of items breaks the rule
+    :param rule: a value of `RfaItemsRule`
+    :raises Invalid:
     """
     if rule == "none" and count:
         raise invalid(

@@ -1,4 +1,4 @@
-"""Tables of RFAs. Their rows share the keys, and so the public ids, of the document's rows (REQ-IDN-03)."""
+"""Tables of RFAs, whose rows share keys and public ids with the document's (REQ-IDN-03)."""
 
 from datetime import date, datetime
 from typing import Any

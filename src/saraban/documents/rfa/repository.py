@@ -1,4 +1,4 @@
-"""Statements of RFAs, their items and their claims on drawing revisions."""
+"""Statements of RFAs, items and claims."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -72,12 +72,12 @@ async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
 
 
 def type_key() -> sa.ScalarSelect[int]:
-    """Return a subquery of the RFA type, correlated to `Document`."""
+    """Return a subquery correlated to `Document`."""
     return sa.select(Rfa.rfa_type_id).where(Rfa.id == Document.id).correlate(Document).scalar_subquery()
 
 
 async def type_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
-    """Return the RFA types with the code, one per contract, with their projects."""
+    """Return RFA types, one per contract, with their projects."""
     statement = sa.select(RfaType.id, Contract.project_id).join(Contract, Contract.id == RfaType.contract_id)
     return dict((await session.execute(statement.where(is_spelled(RfaType.type_code, [code])))).all())
 
@@ -102,7 +102,7 @@ _ITEM_COUNT = (
 
 
 async def item_count(session: AsyncSession, revision_id: int) -> tuple[str, int]:
-    """Return the items rule of the RFA type, and the number of items."""
+    """Return the type's items rule, and the number of items."""
     rule, count = (await session.execute(_ITEM_COUNT, {"revision": revision_id})).one()
     return str(rule), count
 
@@ -131,9 +131,7 @@ async def set_verdict(
     day: date | None,
 ) -> None:
     """
-    Set the status, and the approve code and approval day if they are given.
-
-    :param answered: response code; becomes the approve code if one has this name
+    :param answered: becomes the approve code if one has this name
     :param approve_code: the approve code otherwise
     :param keeps: keep an approve code with the same first digit
     """
@@ -213,10 +211,7 @@ DRAWINGS: Final[Mapping[DrawingKind, ItemColumns]] = {
 
 
 class ItemKey(NamedTuple):
-    """
-    :param kind: None for a document
-    :param key: of the revision of the drawing or document
-    """
+    """:param kind: None for a document"""
 
     kind: DrawingKind | None
     key: int
@@ -225,7 +220,7 @@ class ItemKey(NamedTuple):
 class RfaItemRow(NamedTuple):
     """
     :param public_id: of the drawing revision or the document
-    :param drawing: public id of the drawing; None for a document
+    :param drawing: public id; None for a document
     """
 
     rfa_revision_id: int
@@ -302,7 +297,6 @@ _ITEMS = _select_items()  # built once: building takes longer than sending
 
 
 async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
-    """Return the items of each revision, in their order."""
     items: dict[int, list[RfaItemRow]] = defaultdict(list)
     rows = await session.execute(_ITEMS, {"revisions": list(revision_ids)}) if revision_ids else ()
     for _, item_type, rfa_revision_id, key, *values in rows:
@@ -311,7 +305,6 @@ async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
 
 
 async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
-    """Return the items of a revision by public id, in their order."""
     rows = (await items(session, revision_ids=[revision_id])).get(revision_id, ())
     return {row.public_id: row.carries for row in rows}
 
@@ -325,11 +318,7 @@ class ClaimedRevision(NamedTuple):
 async def claims(
     session: AsyncSession, kind: DrawingKind, keys: Collection[int], *, but: int = 0
 ) -> list[ClaimedRevision]:
-    """
-    Return the drawing revisions that open RFAs carry.
-
-    :param but: RFA revision to ignore
-    """
+    """:param but: RFA revision to ignore"""
     if not keys:
         return []
     column = DRAWINGS[kind].claim
@@ -343,7 +332,7 @@ async def claims(
 
 
 async def add_items(session: AsyncSession, revision: int, keys: Sequence[ItemKey]) -> None:
-    """Add items, and claim the drawing revisions among them."""
+    """Add items, and claim their drawing revisions."""
     if keys:
         await session.execute(sa.insert(table_of(RfaItem)), [_item_values(revision, item) for item in keys])
     claims: list[dict[str, int | None]] = [
@@ -368,13 +357,13 @@ def _item_values(revision: int, item: ItemKey) -> dict[str, object]:
 
 
 async def remove_items(session: AsyncSession, revision_id: int) -> None:
-    """Delete the items and claims of a revision. Only for a revision that was never issued."""
+    """Only for a revision that was never issued."""
     await release(session, revision_id)
     await session.execute(sa.delete(RfaItem).where(RfaItem.rfa_revision_id == revision_id))
 
 
 async def release(session: AsyncSession, revision_id: int) -> None:
-    """Delete the claims of a revision, so that other RFAs can carry its drawings."""
+    """Delete claims, so that other RFAs can carry the drawings."""
     await session.execute(sa.delete(RfaItemClaim).where(RfaItemClaim.rfa_revision_id == revision_id))
 
 
@@ -399,7 +388,7 @@ async def answer(
 
 async def close_items(session: AsyncSession, revision_id: int) -> None:
     """
-    Set the RFA's approve code on items without one, and copy the items' codes to their drawings.
+    Set the RFA's code on items without one, and copy codes to drawings.
 
     The statements join from the items: for an `IN` with a subquery MariaDB would read the whole register.
     """
@@ -443,7 +432,7 @@ class CarryingRfa(NamedTuple):
 
 
 async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarryingRfa]:
-    """Return the RFA revisions that carry the drawing revisions, newest first."""
+    """Return the newest first."""
     column = DRAWINGS[kind].item
     statement = (
         sa.select(

@@ -35,7 +35,6 @@ ENDINGS: Mapping[str, str] = {
 
 
 def counts_as_issued(state: str, outcome: Outcome | None = None) -> bool:
-    """Return whether entering a workflow state issues a revision."""
     return state not in {DRAFT, CANCELLED, TERMINATED} and outcome != "withdrawn"
 
 
@@ -49,7 +48,7 @@ class RegisterCode(IntEnum):
 
 
 class ReaderKind(IntEnum):
-    """Whose right opens a document, stored in `document_reach`; never reuse a value."""
+    """Stored in `document_reach`; never reuse a value."""
 
     PROJECT = 1
     CONTRACT = 2
@@ -64,17 +63,14 @@ NO_DUE = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 @dataclass(frozen=True, slots=True)
 class KindRules:
     """
-    Rules of one kind of documents.
-
-    :param name: in audit actions, events and number holders: `rfa`
+    :param name: in audit actions, events and number holders
     :param path: the collection under `/api/v1`
-    :param type_codes: correspondence types of this register
-    :param statuses: status code by workflow state; `*` is a role, see `status_code`
-    :param finished: states in which a document is never overdue, because nobody has to act
-    :param answered: states in which a document is never overdue, because the response is there
-    :param deciders: role that decides in a workflow state, if it is not the recipient's
-    :param sent: status pattern of a document that waits for organizations of one role
-    :param closes: status pattern of a document that ended without an outcome of `ENDINGS`
+    :param statuses: status code by state; `*` is a role, see `status_code`
+    :param finished: states without a pending action: never overdue
+    :param answered: states with a response: never overdue
+    :param deciders: deciding role by state, if not the recipient's
+    :param sent: status pattern while pending with organizations of one role
+    :param closes: status pattern after an outcome that `ENDINGS` lacks
     :param carries_items: workflow steps may answer single items
     """
 
@@ -104,12 +100,10 @@ class KindRules:
         meaning: Meaning = NOTHING,
     ) -> str:
         """
-        Return the `correspondence_status` code of a workflow state.
-
-        The definition's meaning counts before the state's name; without either, the status is in review or closed.
+        The meaning counts before the state's name; without either: in review or closed.
 
         :param left: the previous state
-        :param meaning: if it names no role that decided, `deciders` of `left` or the recipient's role counts
+        :param meaning: without a role that decided, `deciders` of `left` or the recipient's counts
         """
         role = self.deciders.get(left or "", recipient_role)
         outcome = meaning.outcome or (None if state in self.statuses else BY_NAME.get(state))
@@ -122,14 +116,14 @@ class KindRules:
         return _fill_role(self.statuses[state], role)
 
     def status_codes(self, state: str) -> frozenset[str]:
-        """Return every code that the state may show, for any recipient."""
+        """Return the codes of the state for any recipient."""
         outcome = BY_NAME.get(state) if state in self.finished else None
         ending = _expand_roles(ENDINGS.get(outcome, self.closes)) if outcome is not None else frozenset()
         return _expand_roles(self.statuses[state]) | ending
 
     @property
     def finished_codes(self) -> frozenset[str]:
-        """The status codes of documents that are never overdue."""
+        """Status codes that are never overdue."""
         patterns = {ENDINGS.get(outcome, self.closes) for outcome in OUTCOMES}
         return frozenset({CLOSED}).union(
             *(_expand_roles(pattern) for pattern in patterns),
@@ -150,12 +144,12 @@ def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
 
 
 def earliest_due(document_date: date | None, *, today: date, incoming: bool, sent: date | None) -> date | None:
-    """Return the first valid due date: the sent date if incoming, else the later of document date and today."""
+    """Return the sent date if incoming, else the later of document date and today."""
     return sent if incoming else max(document_date or today, today)
 
 
 def sender_number_key(number: str | None) -> str | None:
-    """Return the number for comparison: digits 0 to 9, no blanks, dots after letters, or leading ที่."""
+    """Return the digits 0 to 9 and letters, without blanks, dots after letters, or leading ที่."""
     return _IGNORED_IN_NUMBERS.sub("", ascii_digits(normal_form(number or "")))[:255] or None
 
 
@@ -165,7 +159,6 @@ Fault = Literal["too_late", "before_sender"]
 
 
 def date_faults(*, document: date | None, sent: date | None, received: date | None, today: date) -> dict[str, Fault]:
-    """Return the fault of each field."""
     faults: dict[str, Fault] = {}
     if document is not None and document > today + AHEAD:
         faults["documentDate"] = "too_late"
@@ -198,7 +191,6 @@ ABOVE = ("OWNER", "CONSULTANT")
 def may_write_in(
     organization: int, *, of_contract: Mapping[str, frozenset[int]], of_project: Mapping[str, frozenset[int]]
 ) -> bool:
-    """Return whether an organization may write in a contract: every party sees the document."""
     if any(organization in members for members in of_contract.values()):
         return True
     return any(organization in of_project.get(role, frozenset()) for role in ABOVE)
@@ -211,7 +203,7 @@ class Correspondents:
 
 
 def is_reply(reply: Correspondents, original: Correspondents) -> bool:
-    """Return whether originator and recipients are swapped: `reply` refers to `original`."""
+    """Return whether originator and recipients are swapped."""
     return reply.originator in original.recipients and original.originator in reply.recipients
 
 
@@ -223,7 +215,7 @@ VIEW = "document.view"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The scopes in which a caller may view documents; `member_of`: the caller's organizations."""
+    """Scopes of a caller's right to view; `member_of`: the caller's organizations."""
 
     everything: bool
     projects: frozenset[int]
@@ -234,7 +226,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The facts that decide who sees a revision; `parties` of its contract, empty without one."""
+    """The facts that decide who sees a revision."""
 
     project: int
     contract: int | None
@@ -276,11 +268,7 @@ APPROVED_BY_CONSULTANT = "1C"
 
 
 def approve_code(meaning: Meaning, *, answered: str | None) -> str | None:
-    """
-    Return the approve code of a final state; None if its outcome implies none.
-
-    :param answered: response code of the last step; ignored unless it is an approve code
-    """
+    """:param answered: response code of the last step; ignored unless an approve code"""
     if answered in {offer.code for offer in RFA_APPROVE_CODES}:
         return answered
     if meaning.outcome == "approved" and meaning.decided_by == "CONSULTANT":
@@ -290,11 +278,7 @@ def approve_code(meaning: Meaning, *, answered: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class WrittenDocument:
-    """
-    A new document or revision for its workflow, event and audit row, which do not read it back.
-
-    :param type_code: selects the workflow: the document type, or the RFA type
-    """
+    """:param type_code: selects the workflow: document type or RFA type"""
 
     facts: SubjectFacts
     project: ProjectRef
@@ -321,13 +305,10 @@ class WrittenDocument:
 @dataclass(frozen=True, slots=True)
 class ReachedState:
     """
-    A workflow state that revisions have entered.
-
     :param response_code: of the step that led there
     :param automatic: the engine took the step
     :param ended: the state is final
     :param issued: the step issued the revisions
-    :param item_results: answers to single items
     """
 
     state: str

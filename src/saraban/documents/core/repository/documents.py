@@ -1,8 +1,4 @@
-"""
-Statements of documents. Each statement checks who may see what, so that no list, count or cursor leaks.
-
-The rule in Python is `domain.may_see`.
-"""
+"""Statements of documents, which check who sees what as `domain.may_see` does."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,7 +42,7 @@ class RecipientRow(NamedTuple):
 
 
 def at_home(reach: Reach) -> sa.ColumnElement[bool]:
-    """Condition of the documents whose drafts the caller sees."""
+    """Condition of documents whose drafts the caller sees."""
     if reach.everything:
         return sa.true()
     at_contract = sa.and_(_head.contract_id.in_(reach.contracts), _head.originator_id.in_(reach.member_of))
@@ -54,7 +50,7 @@ def at_home(reach: Reach) -> sa.ColumnElement[bool]:
 
 
 def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
-    """Condition of the documents whose issued revisions the caller sees as a recipient or party."""
+    """Condition of documents whose issued revisions the caller sees."""
     recipient, party = table_of(DocumentRecipient).c, table_of(ContractOrganization).c
     received = sa.exists().where(
         recipient.correspondence_id == _head.id, recipient.recipient_organization_id.in_(reach.organizations)
@@ -114,7 +110,7 @@ async def at_revisions(session: AsyncSession, rows: Sequence[NarrowRow]) -> list
 
 
 async def visible(session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:
-    """Return the visible documents, each at its newest visible revision."""
+    """Return visible documents, each at its newest visible revision."""
     if not public_ids:
         return {}
     rows = await session.execute(_select_newest(reach), {"public_ids": list(public_ids)})
@@ -122,13 +118,13 @@ async def visible(session: AsyncSession, *, reach: Reach, public_ids: Collection
 
 
 async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> list[DocumentRow]:
-    """Return the visible revisions with their texts, newest first."""
+    """Return visible revisions with their texts, newest first."""
     rows = await session.execute(_select_revisions(reach), {"public_ids": [public_id]})
     return [DocumentRow.read(row) for row in rows]
 
 
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
-    """Lock the head before any change of the document, and return its current revision's public id."""
+    """Lock the head before any change, and return the current revision's public id."""
     await session.execute(sa.select(_head.id).where(_head.id == document_id).with_for_update())
     revision = DocumentRevision
     current = sa.select(revision.public_id).where(revision.correspondence_id == document_id, revision.is_current)
@@ -152,7 +148,6 @@ _RECIPIENTS = (
 
 
 async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
-    """Return the recipients of each document, in their order."""
     recipients: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
     rows = (await session.execute(_RECIPIENTS, {"documents": list(recipients)})).all()
     for document_id, recipient_type, *organization in rows:
@@ -183,7 +178,7 @@ async def newest_standing(session: AsyncSession, *, document_id: int) -> Documen
 
 
 async def revision_numbers(session: AsyncSession, *, document_id: int) -> tuple[int, int]:
-    """Return the highest revision number, and the count of withdrawn revisions."""
+    """Return the highest number, and the count of withdrawn revisions."""
     statement = sa.select(sa.func.max(_revision.revision_number), sa.func.count(_revision.withdrawn_at)).where(
         _revision.correspondence_id == document_id
     )
@@ -199,7 +194,7 @@ async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict
 
 
 async def first_issue(session: AsyncSession, public_id: UUID) -> DocumentRow:
-    """Return the first revision, without checking the reader."""
+    """Return the first revision, without a check of the reader."""
     return DocumentRow.read((await session.execute(_FIRST, {"public_ids": [public_id]})).one())
 
 
@@ -248,7 +243,7 @@ async def uploads(
 async def documents_by_sender_number(
     session: AsyncSession, number: str | None, *, project: UUID, originator: UUID | None
 ) -> dict[UUID, date | None]:
-    """Return the oldest documents with the sender's number and their sender's dates, 20 at most."""
+    """Return the oldest documents and their sender's dates, 20 at most."""
     statement = (
         sa.select(_head.public_id, _revision.sender_date)
         .select_from(Document)
@@ -296,7 +291,7 @@ _REFERENCED = sa.union_all(
 
 
 async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
-    """Return the public ids of outgoing and of incoming references."""
+    """Return outgoing and incoming references."""
     rows = (await session.execute(_REFERENCED, {"document": document_id})).all()
     return [key for is_outgoing, key in rows if is_outgoing], [key for is_outgoing, key in rows if not is_outgoing]
 
@@ -411,7 +406,7 @@ async def change_revision(session: AsyncSession, *, revision_id: int, values: di
 
 
 async def change_head(session: AsyncSession, *, document_id: int, values: dict[str, Any]) -> None:
-    """Update the head, and raise the version of each revision, as all of them show it."""
+    """Update the head, and raise the version of each revision."""
     await session.execute(sa.update(Document).where(Document.id == document_id).values(values))
     await raise_versions(session, document_id=document_id)
 

@@ -1,4 +1,4 @@
-"""Cancels documents, with their workflow, number and followers."""
+"""Cancels documents."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -40,11 +40,7 @@ class WithdrawRevisionFirst(DomainError):
 async def cancel(
     ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
 ) -> Receipt:
-    """
-    Cancel a document and its followers in one transaction.
-
-    :raises DomainError: as `kind.check_cancel`
-    """
+    """:raises DomainError: as `kind.check_cancel`"""
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/cancel", {"reason": reason})
     return await services.idempotency.run(operation, _cancel, ctx, kind, services.followers, public_id, reason)
 
@@ -84,6 +80,6 @@ async def cancel_held(
 
 
 async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:
-    """Return whether the current revision is a draft that follows an issued revision."""
+    """Return whether the document is at a draft after an issued revision."""
     in_draft = envelope is not None and envelope.current_state == DRAFT and row.revision.issued_date is None
     return in_draft and await repository.ever_issued(session, document_id=row.document.id)

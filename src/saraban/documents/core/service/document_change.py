@@ -1,4 +1,4 @@
-"""Creates and renumbers documents; locks, files, events and audit rows of every change."""
+"""Creates, renumbers and locks documents, and records changes."""
 
 import hashlib
 from collections.abc import Sequence
@@ -58,10 +58,9 @@ async def hold_current(
     ctx: RequestContext, session: AsyncSession, kind: DocumentKind[Row, Draft], public_id: UUID
 ) -> tuple[Row, Envelope | None]:
     """
-    Lock a document and its workflow for a change, and return both with fresh values.
+    Lock a document and its workflow, and return both with fresh values.
 
-    :raises NotFound: also for a hidden document
-    :raises DocumentIsCancelled:
+    :raises NotFound, DocumentIsCancelled:
     """
     row = await kind.find(ctx, session, public_id)
     await kind.lock(session, row)
@@ -91,7 +90,7 @@ class DocumentAct(Enum):
 
 
 def version_tag(version: int, instance: Envelope | WorkflowOut | None) -> str:
-    """Return the ETag: it changes with every write and every step of the workflow."""
+    """Return an ETag that changes with every write and workflow step."""
     step = f"{instance.instance_public_id}|{instance.version_no}" if instance else ""
     return f'"{hashlib.sha256(f"{step}|{version}".encode()).hexdigest()[:32]}"'
 
@@ -110,7 +109,6 @@ async def claim_files(
     pointer: str = "/attachmentPublicIds",
     main_first: bool = True,
 ) -> None:
-    """Attach uploads to a revision, and keep them permanently."""
     if public_ids:
         rows = await attachments.claim(ctx, session, public_ids=public_ids, pointer=pointer, project_id=project_id)
         await repository.link_files(
@@ -120,9 +118,9 @@ async def claim_files(
 
 def started_by(rules: KindRules, project_id: int, type_code: str) -> tuple[str, Matter]:
     """
-    Return the shipped workflow's code, and the matter that may select another workflow.
+    Return the shipped workflow's code, and the matter that may select another.
 
-    :param type_code: the document type, or the RFA type
+    :param type_code: document type or RFA type
     """
     return REGISTERS[rules.name].of_type(type_code).code, Matter(rules.name, project_id, type_code)
 
@@ -130,7 +128,6 @@ def started_by(rules: KindRules, project_id: int, type_code: str) -> tuple[str, 
 async def begin(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, act: DocumentAct, written: WrittenDocument
 ) -> None:
-    """Start the workflow of a new revision, and record the act."""
     code, matter = started_by(kind.rules, written.project.id, written.type_code)
     entity_type, facts = kind.rules.entity_type, written.facts
     await workflow.start(ctx, session, code=code, entity_type=entity_type, facts=facts, matter=matter)
@@ -149,8 +146,6 @@ async def record(
     notify: Sequence[UUID] = (),
 ) -> None:
     """
-    Save an act's event and audit row, and note the document for the search index.
-
     :param audited: details for the audit trail only
     :param notify: users to notify, for kinds that list them
     """
@@ -182,7 +177,7 @@ class Creation:
     draft: UnnumberedDraft
 
     async def write(self, session: AsyncSession, issued: numbering.Issued) -> None:
-        """Write the rows of the number. It runs again after a rollback: keep no state, call no other system."""
+        """Keep no state, call no other system: it runs again after a rollback."""
         ctx, kind = self.ctx, self.kind
         written = await kind.insert(ctx, session, self.draft, issued)
         await workflow.start_found(
@@ -193,11 +188,11 @@ class Creation:
 
 async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind, new: Schema) -> Receipt:
     """
-    Create a draft with its number, or return the receipt of an earlier request with the same key.
+    Create a draft, or return the receipt of an earlier request with the same key.
 
-    Number, rows, workflow, event, audit row and receipt are committed together (REQ-NUM-10).
+    One transaction commits number, rows, workflow, event, audit row and receipt (REQ-NUM-10).
 
-    :raises Invalid: nothing has been written
+    :raises Invalid:
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}", new)
     async with services.idempotency.claim(operation) as claim:
@@ -226,7 +221,7 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
 
 @dataclass(frozen=True, slots=True)
 class Renumbering:
-    """:param before: the document when the number was planned"""
+    """:param before: when the number was planned"""
 
     ctx: RequestContext
     kind: AnyKind
@@ -253,10 +248,9 @@ async def renumber(
     ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
 ) -> Receipt:
     """
-    Issue the active format's next number; void the old number, which becomes an alias (REQ-NUM-32).
+    Issue the format's next number; the old one becomes a void alias (REQ-NUM-32).
 
-    :raises NotFound: also for a hidden document
-    :raises Forbidden: unless the caller administers the project's numbers
+    :raises NotFound, Forbidden:
     :raises DocumentIsCancelled: also for a document without a number
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/renumber", {"reason": reason})

@@ -1,4 +1,4 @@
-"""Changes drafts, except the fields printed in their numbers."""
+"""Changes drafts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -95,12 +95,7 @@ async def edit(
     changes: Schema,
     if_match: str | None = None,
 ) -> None:
-    """
-    Change a draft.
-
-    :raises DocumentChanged: if `if_match` is not its version
-    :raises NotADraft:
-    """
+    """:raises DocumentChanged, NotADraft:"""
     await services.db.transact(_edit, ctx, kind, public_id, changes, if_match)
 
 
@@ -135,7 +130,7 @@ def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone
 def _check_dates(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
 ) -> None:
-    """Check the dates together if one changes; the due date also if the document is no longer incoming."""
+    """Check the due date also if the document is no longer incoming."""
     merged = row.texts._asdict() | row.revision._asdict() | dict(values)
     if {"document_date", "sender_date", "received_date"} & values.keys():
         received = day_of(merged["received_date"], zone)
@@ -150,7 +145,7 @@ def _check_dates(
 def audited_changes(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, zone: ZoneInfo
 ) -> dict[str, dict[str, Any]]:
-    """Return old and new values for the audit trail. Call it before the changes are written."""
+    """Call it before the changes are written."""
     after = {alias(name): value for name, value in values.items() if name in _PLAIN}
     old_values = row.texts._asdict() | row.revision._asdict()
     before = {alias(name): old_values[name] for name in values if name in _PLAIN}
@@ -188,7 +183,7 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
 
 
 def check_printed(changes: DocumentChanges) -> None:
-    """:raises NumberAlreadyIssued: names each stated field that the number prints"""
+    """:raises NumberAlreadyIssued: names each field"""
     touched = [name for name in _PRINTED if name in changes.model_fields_set]
     if touched:
         raise NumberAlreadyIssued(
@@ -204,7 +199,7 @@ async def change_relations(
     ctx: RequestContext, session: AsyncSession, *, row: DocumentRow, changes: DocumentChanges
 ) -> Mapping[str, tuple[object, object]]:
     """
-    Replace the stated recipients and references; return old and new value by field.
+    Replace recipients and references; return old and new values.
 
     :raises NumberAlreadyIssued: if the main recipient changes
     :raises DocumentAlreadyIssued: if a recipient of an issued revision is removed
@@ -249,7 +244,7 @@ def _recipient_texts(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
 async def _change_references(
     ctx: RequestContext, session: AsyncSession, row: DocumentRow, stated: Sequence[UUID]
 ) -> tuple[object, object]:
-    """Replace the references that the caller may see; keep the others."""
+    """Keep references that the caller may not see."""
     outgoing, _ = await repository.referenced(session, document_id=row.document.id)
     visible = await repository.visible(session, reach=reach(ctx.caller), public_ids=outgoing)
     before = [public_id for public_id in outgoing if public_id in visible]

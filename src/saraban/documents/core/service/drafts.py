@@ -1,4 +1,4 @@
-"""Checks and rows of new documents, and the rights to change them."""
+"""Checks and rows of new documents, and rights to change them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,8 +65,7 @@ class SentToSelf(Invalid):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentDraft(UnnumberedDraft):
     """
-    :param of_project: parties of the project
-    :param taking_part: parties of the contract; without one, of the project
+    :param taking_part: parties of the contract, else of the project
     :param own: data of the subtype
     """
 
@@ -80,11 +79,7 @@ class DocumentDraft(UnnumberedDraft):
 
 
 def stated_originator(ctx: RequestContext, stated: UUID | None, pointer: str) -> UUID:
-    """
-    Return the stated organization, else the caller's own.
-
-    :raises Invalid: if there is neither
-    """
+    """:raises Invalid: if neither is given"""
     originator = stated or ctx.caller.organization_public_id
     if originator is None:
         raise invalid(pointer, "required", "จำเป็นต้องระบุองค์กรผู้ส่ง", "The originating organization is required.")
@@ -95,9 +90,8 @@ async def plan_of(
     ctx: RequestContext, session: AsyncSession, request: numbering.NumberRequest, pointers: Mapping[str, str]
 ) -> numbering.Plan:
     """
-    :param pointers: pointers of the document's schema, by those of the number request that differ
-    :raises NotYourOrganization: if the caller does not belong to the originator
-    :raises Invalid:
+    :param pointers: the schema's pointers, by those of the number request
+    :raises NotYourOrganization, Invalid:
     """
     pointer = "/originatorOrganizationPublicId"
     try:
@@ -113,14 +107,14 @@ async def plan_of(
 
 
 def check_takes_part(plan: numbering.Plan, of_project: Sequence[projects.Party], pointer: str) -> None:
-    """:raises Invalid: if the originator has left the project since the plan was cached"""
+    """:raises Invalid: if the originator has left since the plan was cached"""
     if all(party.id != plan.originator.id for party in of_project):
         raise unknown(pointer, str(plan.originator.public_id))
 
 
 def main_recipient(originator: UUID, stated: Sequence[StatedRecipient]) -> int:
     """
-    Return the position of the main recipient, the first TO.
+    Return the position of the first TO.
 
     :raises SentToSelf:
     :raises Invalid: without a TO, or with a recipient listed twice
@@ -141,7 +135,7 @@ def main_recipient(originator: UUID, stated: Sequence[StatedRecipient]) -> int:
 def recipients_among(
     of_project: Sequence[projects.Party], stated: Sequence[StatedRecipient]
 ) -> list[tuple[projects.Party, str]]:
-    """:raises Invalid: for a recipient that is not a party of the project"""
+    """:raises Invalid: for an organization outside the project"""
     parties = {party.public_id: party for party in of_project}
     for place, recipient in enumerate(stated):
         if recipient.organization_public_id not in parties:
@@ -180,7 +174,7 @@ def check_dates(*, document: date | None, sent: date | None, received: date | No
 async def references_of(
     ctx: RequestContext, session: AsyncSession, *, project: ProjectRef, stated: Sequence[UUID]
 ) -> list[int]:
-    """:raises Invalid: for a document that is listed twice, of another project, or hidden from the caller"""
+    """:raises Invalid: for a document that is hidden, of another project, or listed twice"""
     rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=stated)
     for place, public_id in enumerate(stated):
         pointer = f"/referencePublicIds/{place}"
@@ -240,7 +234,7 @@ async def check(
 
 
 def check_party(draft: DocumentDraft) -> None:
-    """:raises Invalid: if the originator may not write in the contract, stated or implied by a code"""
+    """:raises Invalid: if the originator may not write in the contract"""
     if draft.contract_id is None:
         return
     plan, of_contract, of_project = draft.plan, projects.by_role(draft.taking_part), projects.by_role(draft.of_project)
@@ -262,8 +256,6 @@ def _contract_pointer(plan: numbering.Plan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewRows:
-    """Keys of the rows of a new document."""
-
     document: int
     revision: int
 
@@ -271,7 +263,7 @@ class NewRows:
 async def insert(
     ctx: RequestContext, session: AsyncSession, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
 ) -> tuple[NewRows, SubjectContext]:
-    """Insert the rows that every kind shares, and return the subject of the workflow."""
+    """Insert the rows that every kind shares."""
     public_id = new_id()
     document = await repository.create_document(session, _document_row(ctx, draft, issued))
     recipients = [(organization.id, kind) for organization, kind in draft.recipients]
@@ -362,8 +354,7 @@ def home_scope(ctx: RequestContext, document: Document | DocumentHead) -> Scope:
     """
     Return the scope of rights to change a document.
 
-    A role at the contract counts only for the originator's people: the consultant's contract administrator cannot
-    change the contractor's documents.
+    A contract role counts for the originator's people only: the consultant does not change the contractor's documents.
     """
     contract = document.contract_id if document.originator_id in ctx.caller.organization_ids else None
     return Scope(frozenset({document.originator_id}), document.project_id, contract)

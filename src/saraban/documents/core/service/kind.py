@@ -1,4 +1,4 @@
-"""The interface of a kind of documents. Shared code calls it and never tests for a kind."""
+"""The interface of a kind of documents."""
 
 # ruff: noqa: ARG002
 
@@ -35,11 +35,9 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 class DocumentHeader(Protocol):
     """
-    A document of any kind.
-
     :param entity_id: its id in the workflow
     :param number_uuid: public id of its row in the number register
-    :param version: raised by every write; workflow steps raise the version of the instance instead
+    :param version: every write raises it; workflow steps do not
     """
 
     @property
@@ -72,7 +70,7 @@ class DocumentHeader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnnumberedDraft:
-    """A new document, resolved and checked, without its number."""
+    """A new document, checked, without its number."""
 
     plan: numbering.Plan
     starting: workflow.StartingWorkflow
@@ -88,11 +86,7 @@ Draft = TypeVar("Draft", bound=UnnumberedDraft)
 
 
 class DocumentKind(ABC, Generic[Row, Draft]):
-    """
-    :param new: request schema of a new document; `changes` of changes of a draft
-    :param summary: response schema of a register row; `full` of one document
-    :param reserved_fields: the kind's names of the fields of a reservation
-    """
+    """:param reserved_fields: the kind's names of a reservation's fields"""
 
     rules: ClassVar[KindRules]
     new: ClassVar[type[Schema]]
@@ -105,10 +99,10 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @property
     @abstractmethod
     def index(self) -> ReachIndex:
-        """The kind's rows in `document_reach`: renew them after every change of a document."""
+        """Rows in `document_reach`: renew them after every change."""
 
     async def renew_reach(self, session: AsyncSession, *, document_id: int) -> None:
-        """Renew the rows of `document_reach`. Call it after all other changes of the document."""
+        """Call it after all other changes of the document."""
         await self.index.renew(session, documents=[document_id])
 
     @property
@@ -122,43 +116,35 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> Draft:
-        """
-        Resolve and check everything before a number is issued.
-
-        :raises Invalid:
-        """
+        """:raises Invalid:"""
 
     def due_dates(self, asked: Any) -> Mapping[str, date | None]:
-        """Return due dates by the pointers of their fields."""
+        """Return due dates by pointer."""
         return {"/dueDate": asked.due_date}
 
     async def warnings(
         self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
     ) -> list[FieldProblem]:
-        """
-        Return warnings about a request, saved or not.
-
-        :param public_id: of the changed or created document; None before it is created
-        """
+        """:param public_id: of the changed or created document; None before"""
         return due_date_warnings(self.due_dates(asked), today=local_date(ctx.now, ctx.zone))
 
     @abstractmethod
     async def insert(
         self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued
     ) -> WrittenDocument:
-        """Insert the rows of a new document. It runs again after a collision of numbers."""
+        """It runs again after a collision of numbers."""
 
     def conflict(self, error: IntegrityError) -> DomainError | None:
-        """Return the error of a constraint that refused a new document; None if it is a fault of Saraban."""
+        """Return the error of a violated constraint; None for a fault of Saraban."""
         return None
 
     async def find(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Row:
-        """:raises NotFound: also for a hidden document"""
+        """:raises NotFound:"""
         return self.newest(await self.seen(ctx, session, public_id))
 
     @abstractmethod
     async def find_written(self, session: AsyncSession, public_id: UUID) -> Row:
-        """Return the first revision, without checking the reader."""
+        """Return the first revision, without a check of the reader."""
 
     @abstractmethod
     async def page(
@@ -181,29 +167,24 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         facts: Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[Schema]:
-        """Return register rows in the order of `rows`, with a fixed number of queries."""
+        """Use a fixed number of queries."""
 
     @abstractmethod
     async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[Row]:
-        """Return the visible rows of a document, newest first; empty for a hidden document."""
+        """Return the visible rows, newest first; none of a hidden document."""
 
     @abstractmethod
     def newest(self, rows: Sequence[Row]) -> Row:
-        """
-        Return the document's newest row among the visible rows.
-
-        :raises NotFound: also for a hidden document
-        """
+        """:raises NotFound:"""
 
     @abstractmethod
     async def parts(
         self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row], facts: Facts
     ) -> Any:
         """
-        Read the related rows that `answer` shows.
+        Read related rows for `answer`.
 
         :param rows: the revisions to show; contains `row`
-        :param facts: of `rows`
         """
 
     @abstractmethod
@@ -218,7 +199,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         self, ctx: RequestContext, session: AsyncSession, row: Row, envelope: Envelope | None, *, changes: Any
     ) -> dict[str, dict[str, Any]]:
         """
-        Change a draft, and return the old and the new value of each field for the audit trail.
+        Change a draft, and return old and new values for the audit trail.
 
         :raises NotADraft:
         """
@@ -227,13 +208,13 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     async def check_cancel(
         self, ctx: RequestContext, session: AsyncSession, row: Row, envelope: Envelope | None
     ) -> None:
-        """:raises DomainError: if the caller may not cancel the document in its present state"""
+        """:raises DomainError:"""
 
     @abstractmethod
     async def mark_cancelled(
         self, ctx: RequestContext, session: AsyncSession, row: Row, *, reason: str
     ) -> Sequence[UUID]:
-        """Save the cancellation in the kind's rows, and return additional users to notify."""
+        """Return additional users to notify."""
 
     @abstractmethod
     async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest: ...
@@ -253,10 +234,8 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         now: datetime | None = None,
     ) -> dict[str, workflow.InstanceState]:
         """
-        Return workflow states by entity id.
-
         :param facts: of the rows, if already read
-        :param now: set it for display: adds the actions that the caller may take as a delegate
+        :param now: adds the actions that the caller may take as a delegate
         """
         return await workflow.states_of(
             ctx,
@@ -268,15 +247,14 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         )
 
     @abstractmethod
-    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
-        """Return the event fields of this kind."""
+    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]: ...
 
 
 AnyKind = DocumentKind[Any, Any]
 
 
 class Follower(Protocol):
-    """Ends with a document, for example its circulations."""
+    """Ends with a document, like its circulations."""
 
     async def document_cancelled(
         self, ctx: RequestContext, session: AsyncSession, *, document: UUID, reason: str

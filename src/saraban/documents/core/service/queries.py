@@ -1,4 +1,4 @@
-"""Reads registers, documents, their revisions and history, and the caller's permitted actions."""
+"""Reads registers, documents, revisions and history."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,9 +37,8 @@ async def listing(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, search: RegisterQuery, counted: bool = False
 ) -> CountedPage[WorkflowItem[Any]]:
     """
-    Return a page of a register, with a fixed number of queries.
+    Use a fixed number of queries.
 
-    :param counted: count the documents of all pages
     :raises Invalid:
     """
     page = await kind.page(ctx, session, search=search, counted=counted)
@@ -55,7 +54,7 @@ async def listing(
 
 
 async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> WorkflowEnvelope[Any]:
-    """:raises NotFound: also for a hidden document"""
+    """:raises NotFound:"""
     return await _read_full(ctx, session, kind, row=await kind.find(ctx, session, public_id))
 
 
@@ -73,10 +72,8 @@ async def show(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, receipt: Receipt, *, created: bool = False
 ) -> WorkflowEnvelope[Any]:
     """
-    Return the document of a receipt.
-
-    :param created: by this request: its author sees it even without the right to read
-    :raises NotFound: if the caller may no longer see it
+    :param created: its author sees the new document even without the right to read
+    :raises NotFound:
     """
     assert receipt.public_id is not None  # every receipt of a document names it
     if created and not receipt.repeated:
@@ -100,7 +97,7 @@ class PermittedActions:
 def permitted_actions(
     ctx: RequestContext, kind: RevisionedKind, rows: Sequence[DocumentRow], envelope: Envelope | None
 ) -> PermittedActions:
-    """:param rows: the visible revisions, newest first"""
+    """:param rows: visible revisions, newest first"""
     row = kind.newest(rows)
     if row.document.cancelled_at is not None or not row.revision.is_current:
         return PermittedActions()
@@ -127,17 +124,13 @@ def permitted_actions(
 async def list_revisions(
     ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID
 ) -> ShortList[WorkflowItem[RevisionDetail]]:
-    """
-    Return the visible revisions, newest first, with their workflows and files.
-
-    :raises NotFound: also for a hidden document
-    """
+    """:raises NotFound:"""
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
     envelopes = await workflow.envelopes(ctx, session, await kind.states(ctx, session, rows))
     files = await repository.files(session, revision_ids=[row.revision.id for row in rows if row.texts.has_files])
-    own = await kind.in_full(session, rows, reach(ctx.caller))
-    return _revision_list(ctx, kind, rows, envelopes, files, own)
+    extras = await kind.in_full(session, rows, reach(ctx.caller))
+    return _revision_list(ctx, kind, rows, envelopes, files, extras)
 
 
 def _revision_list(
@@ -148,7 +141,7 @@ def _revision_list(
     files: Mapping[int, Sequence[repository.LinkedFile]],
     extras: OwnFields,
 ) -> ShortList[WorkflowItem[RevisionDetail]]:
-    shown = kind.revision.model_fields
+    schema_fields = kind.revision.model_fields
     items = []
     for row in rows:
         fields = revision_answer(row).model_dump() | {
@@ -160,19 +153,15 @@ def _revision_list(
             "issued_at": row.revision.issued_date,
             "attachments": file_answers(files[row.revision.id]),
         }
-        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
-        items.append(WorkflowItem.around(kind.revision(**(fields | own)), envelopes.get(row.entity_id)))
+        fields |= {name: value for name, value in extras.get(row.revision.id, {}).items() if name in schema_fields}
+        items.append(WorkflowItem.around(kind.revision(**fields), envelopes.get(row.entity_id)))
     return kind.revisions(items=items)
 
 
 async def history(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID
 ) -> ShortList[HistoryEntry]:
-    """
-    Return the history of the visible revisions, newest first.
-
-    :raises NotFound: also for a hidden document
-    """
+    """:raises NotFound:"""
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
     steps = await _steps_by_subject(session, await kind.states(ctx, session, rows))
@@ -204,7 +193,6 @@ async def _read_trail(
 async def _steps_by_subject(
     session: AsyncSession, states: Mapping[str, workflow.InstanceState]
 ) -> dict[str, list[workflow.HistoryStep]]:
-    """Return the steps of each subject, oldest first."""
     by_instance: dict[UUID, list[workflow.HistoryStep]] = {}
     for step in await workflow.steps_of(session, states.values()):
         by_instance.setdefault(step.instance_public_id, []).append(step)
@@ -223,11 +211,9 @@ def _merge_history(
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
     """
-    The data of a document's page.
-
-    :param rows: the visible revisions, newest first; contains `row`
+    :param rows: visible revisions, newest first; contains `row`
     :param steps: of its workflow, oldest first
-    :param recipients: keys and public ids of organizations, in order
+    :param recipients: keys and public ids, in order
     """
 
     rows: Sequence[Any]
@@ -242,7 +228,7 @@ class DocumentReading:
 
 
 async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> DocumentReading:
-    """:raises NotFound: also for a hidden document"""
+    """:raises NotFound:"""
     rows = await kind.seen(ctx, session, public_id)
     row = kind.newest(rows)
     facts = await kind.facts(session, rows, zone=ctx.zone)
@@ -315,7 +301,7 @@ def _audit_entry(record: audit.AuditRecord, names: Mapping[UUID, PersonRef]) -> 
 async def known_to(
     session: AsyncSession, *, organization_id: int, author: UUID, public_ids: Collection[UUID]
 ) -> set[UUID]:
-    """Return the documents that the organization or the author may see."""
+    """Return the documents visible to the organization or the author."""
     nowhere, organizations = frozenset[int](), frozenset({organization_id})
     organization_reach = Reach(
         everything=False, projects=nowhere, contracts=nowhere, organizations=organizations, member_of=organizations

@@ -1,4 +1,4 @@
-"""Compares `document_reach` with the documents and repairs it, while people work."""
+"""Compares and repairs `document_reach` while people work."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,7 @@ Progress = Callable[[int, int], None]  # checked documents, all documents
 
 @dataclass(frozen=True, slots=True)
 class ReachDifference:
-    """
-    A document with wrong or missing rows.
-
-    :param kind: as `KindRules.name`
-    """
+    """:param kind: as `KindRules.name`"""
 
     kind: str
     number: str
@@ -35,9 +31,9 @@ async def compare_reach(
     progress: Progress = lambda _done, _total: None,
 ) -> AsyncIterator[ReachDifference]:
     """
-    Yield each document with wrong rows, in short reads.
+    Yield documents with wrong rows.
 
-    :param mend: renew the rows, one slice per transaction; an interrupted run can start again
+    :param mend: renew the rows, one slice per transaction; a stopped run can start again
     """
     async with db.reading() as session:
         total = sum([await kind.index.count(session, project=project) for kind in kinds])
@@ -59,7 +55,7 @@ async def compare_reach(
 
 
 async def _mend(index: ReachIndex, session: AsyncSession, documents: Collection[int]) -> None:
-    """Compare again under the lock: a transaction in progress may have renewed the rows."""
+    """Compare again under the lock: another transaction may have renewed the rows."""
     await index.hold(session, documents=documents)
     wrong = await index.differing(session, documents=documents)
     await index.renew(session, documents=wrong)

@@ -14,10 +14,8 @@ from saraban.kit.text import control_character
 @dataclass(frozen=True, slots=True)
 class RegisterCursor:
     """
-    The end of a page.
-
-    :param value: sort value of the last row, as text; empty if sorted by creation
-    :param count: result of the first page's count
+    :param value: sort value of the last row; empty if sorted by creation
+    :param count: of the first page
     """
 
     at: datetime
@@ -30,7 +28,7 @@ class RegisterCursor:
 
     @classmethod
     def decode(cls, text: str, mark: bytes) -> Self:
-        """:raises Invalid: if `text` is no cursor of this list, filters and order"""
+        """:raises Invalid: for a cursor of another list, filter or order"""
         at, public_id, value, count = decode_cursor(text, mark, str, str, str, int | None)
         try:
             return cls(datetime.fromisoformat(at).astimezone(UTC), UUID(public_id), value, count)
@@ -39,7 +37,7 @@ class RegisterCursor:
 
 
 def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int, str]) -> str:
-    """Return the sort value for a cursor, with status codes instead of database keys."""
+    """Return the sort value for a cursor, without database keys."""
     if value is None:
         return ""
     if sort is Sort.STATUS and isinstance(value, int):
@@ -48,7 +46,7 @@ def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int,
 
 
 def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int | date | None:
-    """:raises Invalid: if the text is none that `sort_text` returns"""
+    """:raises Invalid: if `sort_text` does not return such a text"""
     try:
         match sort:
             case Sort.CREATED:

@@ -88,38 +88,38 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     @abstractmethod
     def type_codes(self, new: Any) -> tuple[str, str | None]:
-        """Return the document type and the RFA type."""
+        """Return document type and RFA type."""
 
     async def check_own(self, ctx: RequestContext, session: AsyncSession, new: Any, project_id: int) -> object:
-        """Check the subtype's fields, and return `DocumentDraft.own`."""
+        """Return `DocumentDraft.own`."""
         return None
 
     def check_originator(self, draft: DocumentDraft) -> None:
-        """:raises Invalid: if the originator may not write in the contract"""
+        """:raises Invalid:"""
         drafts.check_party(draft)
 
     async def insert_own(
         self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, rows: drafts.NewRows
     ) -> None:
-        """Insert the subtype's own rows of a new document."""
+        """Insert the subtype's rows."""
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         """:param before: key of the superseded revision"""
 
     async def in_list(self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach) -> OwnFields:
-        """Return the fields that the subtype adds to register rows or overrides."""
+        """Return fields that the subtype adds or overrides."""
         return {}
 
     async def in_full(self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach) -> OwnFields:
         return await self.in_list(session, rows, reach)
 
     async def own_statuses(self, session: AsyncSession, revision_id: int, reached: ReachedState) -> None:
-        """Set the subtype's own status columns."""
+        """Set the subtype's status columns."""
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: Any
     ) -> Mapping[str, tuple[object, object]]:
-        """Change the subtype's own fields, and return old and new value by field."""
+        """Change the subtype's fields, and return old and new values."""
         return {}
 
     async def type_code(self, session: AsyncSession, row: DocumentRow) -> str:
@@ -220,19 +220,19 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         facts: Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[DocumentSummary]:
-        own = await self.in_list(session, rows, reach(ctx.caller))
+        extras = await self.in_list(session, rows, reach(ctx.caller))
         today, summaries = local_date(ctx.now, ctx.zone), []
         for row in rows:
             recipients, envelope = recipients_in(facts[row.entity_id]), envelopes.get(row.entity_id)
             fields = summary_fields(self.rules, row, recipients, envelope, today, ctx.zone)
-            summaries.append(self.summary(**(fields | dict(own.get(row.revision.id, {})))))
+            summaries.append(self.summary(**(fields | dict(extras.get(row.revision.id, {})))))
         return summaries
 
     async def parts(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, rows: Sequence[DocumentRow], facts: Facts
     ) -> DocumentParts:
-        own = await self.in_full(session, rows, reach(ctx.caller))
-        return await read_parts(ctx, session, row, rows, recipients_in(facts[row.entity_id]), own)
+        extras = await self.in_full(session, rows, reach(ctx.caller))
+        return await read_parts(ctx, session, row, rows, recipients_in(facts[row.entity_id]), extras)
 
     def answer(self, ctx: RequestContext, row: DocumentRow, parts: DocumentParts, envelope: Envelope | None) -> Schema:
         today = local_date(ctx.now, ctx.zone)
@@ -245,10 +245,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def change(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None, *, changes: Any
     ) -> dict[str, dict[str, Any]]:
-        """
-        :raises NumberAlreadyIssued:
-        :raises DocumentAlreadyIssued:
-        """
+        """:raises NumberAlreadyIssued, DocumentAlreadyIssued:"""
         check_printed(changes)
         if envelope is None or not envelope.can_edit or not row.revision.is_current:
             raise NotADraft
@@ -277,9 +274,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None
     ) -> None:
         """
-        :raises WithdrawRevisionFirst: while the next revision is a draft
+        :raises WithdrawRevisionFirst, Forbidden:
         :raises CancelOnlyDraft: for a submitted document of a kind that only its workflow ends
-        :raises Forbidden:
         """
         in_draft = envelope is not None and envelope.current_state == DRAFT
         never_issued = in_draft and not await repository.ever_issued(session, document_id=row.document.id)
@@ -303,7 +299,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return ()
 
     async def show_cancelled(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> None:
-        """Set the status columns. An issued revision stays visible to its recipients."""
+        """Set the status columns. Recipients keep an issued revision."""
         status = repository.status_key(self.rules.status_code(CANCELLED, None))
         await repository.change_revision(
             session, revision_id=row.revision.id, values={"correspondence_status_id": status}

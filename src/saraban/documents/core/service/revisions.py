@@ -1,4 +1,4 @@
-"""Issues the next revision of a document, and withdraws it while it is a draft."""
+"""Issues and withdraws revisions."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -51,7 +51,7 @@ async def revise(
     ctx: RequestContext, services: DocumentServices, kind: RevisionedKind, public_id: UUID, order: NewRevision
 ) -> Receipt:
     """
-    Issue the next revision as a draft; its number is printed with the next label (REQ-NUM-06).
+    Issue a draft whose number prints the next label (REQ-NUM-06).
 
     :raises RevisionPending:
     """
@@ -122,11 +122,7 @@ async def _next_revision(
 async def withdraw_revision(
     ctx: RequestContext, services: DocumentServices, kind: RevisionedKind, public_id: UUID, reason: str
 ) -> Receipt:
-    """
-    Withdraw the draft of the next revision.
-
-    :raises NoDraftRevision: if the current revision has been submitted, or is the first
-    """
+    """:raises NoDraftRevision:"""
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/withdraw-revision", {"reason": reason})
     return await services.idempotency.run(operation, _withdraw, ctx, kind, public_id, reason)
 
@@ -148,7 +144,7 @@ async def _withdraw(
 
 
 async def _restore_previous(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> str:
-    """Make the newest revision that is not withdrawn current, and return its number."""
+    """Make the newest revision that is not withdrawn current; return its number."""
     withdrawn = {"is_current": False, "withdrawn_at": ctx.now}
     await repository.change_revision(session, revision_id=row.revision.id, values=withdrawn)
     previous = await repository.newest_standing(session, document_id=row.document.id)

@@ -1,4 +1,4 @@
-"""Items of RFAs: drawing revisions and issued documents, each with its own response."""
+"""Items of RFAs: drawing revisions and issued documents."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -75,31 +75,29 @@ class CheckedItem:
 
 
 async def check(
-    ctx: RequestContext, session: AsyncSession, *, project_id: int, asked: Sequence[NewRfaItem]
+    ctx: RequestContext, session: AsyncSession, *, project_id: int, requested: Sequence[NewRfaItem]
 ) -> list[CheckedItem]:
     """
-    Resolve and check items. `hold` checks for claims of other RFAs.
+    `hold` checks for claims of other RFAs.
 
-    :raises Invalid: for an item that is unknown, hidden, of another project, listed twice, not issued, or of a
-        register that is approved by workflow
-    :raises DrawingSuperseded:
+    :raises Invalid, DrawingSuperseded:
     """
     checked: list[CheckedItem] = []
-    if not asked:
+    if not requested:
         return checked
-    revision_ids = {item.public_id for item in asked if item.drawing_revision_public_id}
+    revision_ids = {item.public_id for item in requested if item.drawing_revision_public_id}
     seen: dict[UUID, tuple[DrawingKind, drawings.SeenRevision]] = {}
     for kind in KINDS:
         if left := revision_ids - seen.keys():
             rows = await drawings.visible_revisions(ctx, session, kind, left, project_id=project_id)
             settings = await projects.drawing_settings(session, project_id=project_id, register=kind.path)
             if settings.own_workflow:
-                _refuse_own_workflow(kind, asked, rows)
+                _refuse_own_workflow(kind, requested, rows)
             seen |= {public_id: (kind, row) for public_id, row in rows.items()}
-    document_ids = [item.document_public_id for item in asked if item.document_public_id]
+    document_ids = [item.document_public_id for item in requested if item.document_public_id]
     documents = await core.visible(ctx, session, public_ids=document_ids) if document_ids else {}
     listed: set[UUID] = set()
-    for place, item in enumerate(asked):
+    for place, item in enumerate(requested):
         pointer, public_id = f"/items/{place}", item.public_id
         if public_id in listed:
             raise invalid(pointer, "duplicate", "ระบุรายการนี้ซ้ำ", "This item is listed twice.")
@@ -111,9 +109,9 @@ async def check(
     return checked
 
 
-def _refuse_own_workflow(kind: DrawingKind, asked: Sequence[NewRfaItem], seen: Collection[UUID]) -> None:
+def _refuse_own_workflow(kind: DrawingKind, requested: Sequence[NewRfaItem], seen: Collection[UUID]) -> None:
     """:raises Invalid: names the first drawing in `seen`"""
-    for place, item in enumerate(asked):
+    for place, item in enumerate(requested):
         if item.public_id in seen:
             raise invalid(
                 f"/items/{place}/drawingRevisionPublicId",
@@ -150,12 +148,11 @@ async def hold(
     ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int = 0
 ) -> None:
     """
-    Lock the drawing revisions of an RFA, and check that they are unclaimed and current.
+    Lock the drawing revisions, and check that they are unclaimed and current.
 
-    :param rfa_revision: the draft that carries them; its own claims do not count
-    :raises DrawingRevisionInRfa:
+    :param rfa_revision: its own claims do not count
+    :raises DrawingRevisionInRfa, DrawingSuperseded:
     :raises Invalid: for a revision with a running workflow
-    :raises DrawingSuperseded: for a revision that was superseded since the check
     """
     superseded = {
         ItemKey(kind, key)
@@ -201,9 +198,9 @@ def _keys(checked: Sequence[CheckedItem], kind: DrawingKind) -> list[int]:
 
 async def take_over(session: AsyncSession, *, before: int, revision_id: int) -> None:
     """
-    Copy the items that were not approved to the next revision, drawings at their current revision.
+    Copy items that were not approved, drawings at their current revision.
 
-    It leaves out drawing revisions that are approved, in another open RFA, or in a running workflow.
+    It skips revisions that are approved, in another open RFA, or in a running workflow.
     """
     rows = (await repository.items(session, revision_ids=[before])).get(before, [])
     left = [row.carries for row in rows if not approved(row.approve_code)]
@@ -229,11 +226,7 @@ async def replace_items(
 
 
 async def answer(session: AsyncSession, revision_id: int, results: Sequence[ItemResult]) -> None:
-    """
-    Save the responses to single items.
-
-    :raises Invalid: for an unknown item, an item answered twice, or an unknown response code
-    """
+    """:raises Invalid: for an unknown item or code, or an item answered twice"""
     items = await repository.carried(session, revision_id)
     codes = {row.approve_code: row.id for row in await repository.approve_codes(session)}
     keys_by_response: dict[tuple[int, str | None], list[ItemKey]] = defaultdict(list)
@@ -253,7 +246,6 @@ async def answer(session: AsyncSession, revision_id: int, results: Sequence[Item
 
 
 async def item_codes(session: AsyncSession) -> list[CodeAnswer]:
-    """Return the active response codes for items, in their order."""
     rows = await repository.approve_codes(session)
     return [core.coded(row.approve_code, row.approve_name_en, row.approve_name) for row in rows]
 
@@ -261,7 +253,7 @@ async def item_codes(session: AsyncSession) -> list[CodeAnswer]:
 async def answers(
     session: AsyncSession, by_revision: Mapping[int, Sequence[RfaItemRow]]
 ) -> dict[int, list[RfaItemAnswer]]:
-    """Return the items of each revision. Every reader of an RFA sees its items: nothing is checked here."""
+    """Return items without a check of the reader."""
     rows = [row for revision_rows in by_revision.values() for row in revision_rows]
     files = {
         kind: await drawings.revision_files(
@@ -297,7 +289,7 @@ def _code_answer(code: str | None, name: str | None, name_en: str | None) -> Cod
 async def rfas_of_revisions(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
 ) -> list[RfaOfDrawing]:
-    """Return the visible RFAs that carry drawing revisions, newest first."""
+    """Return visible RFAs, newest first."""
     if kind not in KINDS:
         return []
     by_key = {row.key: row for row in (await drawings.visible_revisions(ctx, session, kind, public_ids)).values()}
@@ -320,7 +312,7 @@ async def rfas_of_revisions(
 
 
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
-    """Return whether the file is attached to a drawing revision in an RFA that the caller may see."""
+    """Return whether a visible RFA carries a drawing revision with the file."""
     for kind in KINDS:
         keys = await drawings.revisions_of_file(session, kind, attachment_id)
         carriers = await repository.carriers(session, kind, keys) if keys else []

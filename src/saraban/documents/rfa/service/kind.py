@@ -49,7 +49,7 @@ class RfaKind(core.RevisionedKind):
         return "RFA", new.rfa_type_code
 
     def check_originator(self, draft: core.DocumentDraft) -> None:
-        """Refuse before a number is issued: only a contractor can submit an RFA."""
+        """Refuse before a number is issued."""
         originator = draft.plan.originator
         if not may_ask(originator.id, projects.by_role(draft.taking_part)):
             raise invalid(
@@ -67,7 +67,7 @@ class RfaKind(core.RevisionedKind):
             item.refuse_for(originator.id)
 
     async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewRfa, project_id: int) -> _Items:
-        return await items.check(ctx, session, project_id=project_id, asked=new.items)
+        return await items.check(ctx, session, project_id=project_id, requested=new.items)
 
     async def insert(
         self, ctx: RequestContext, session: AsyncSession, draft: core.DocumentDraft, issued: numbering.Issued
@@ -153,7 +153,7 @@ class RfaKind(core.RevisionedKind):
             message = core.DocumentAlreadyIssued.says
             raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", message)])
         require_items(await repository.items_rule(session, document_id=row.document.id), len(after))
-        checked = await items.check(ctx, session, project_id=row.document.project_id, asked=changes.items)
+        checked = await items.check(ctx, session, project_id=row.document.project_id, requested=changes.items)
         for item in checked:
             item.refuse_for(row.originator.id)
         await items.replace_items(ctx, session, row.revision.id, checked)
