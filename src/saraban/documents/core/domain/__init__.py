@@ -149,7 +149,7 @@ def earliest_due(document_date: date | None, *, today: date, incoming: bool, sen
 
 
 def sender_number_key(number: str | None) -> str | None:
-    """Return the digits 0 to 9 and letters, without blanks, dots after letters, or leading ที่."""
+    """Return the normal form: digits 0 to 9, no blanks, dots after letters, or leading ที่."""
     return _IGNORED_IN_NUMBERS.sub("", ascii_digits(normal_form(number or "")))[:255] or None
 
 

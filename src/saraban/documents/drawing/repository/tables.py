@@ -79,7 +79,7 @@ class DrawingTables:
         return table_of(self.tag)
 
     def is_numbered(self, numbers: Iterable[str]) -> Condition:
-        """Match by sort key, which ignores spelling."""
+        """Match by sort key, which ignores differences in spelling."""
         return self.head.number_sort.in_([sort_key(number) for number in numbers])
 
     @property

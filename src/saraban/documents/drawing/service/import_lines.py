@@ -184,7 +184,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         taken = await numbering.taken_in(session, project_id=self.project.id, register=self.kind.path, numbers=new)
         rows = RegisterRows()
         for number, lines in zip(numbers, drawings, strict=True):
-            if number in taken:  # printed on an earlier revision of another drawing
+            if number in taken:  # an earlier number of a drawing that has another number now
                 judged += [JudgedRow(read.row, REFUSED, (_number_taken(taken[number]),)) for read in lines]
                 continue
             judged += await self._judge_drawing(session, lines, registered.get(number, ()), rows, lock=lock)
