@@ -386,7 +386,7 @@ class TestRefill:
 
         await office.db.transact(as_it_was)
         assert await inbox(office, by="padmin") == []
-        monkeypatch.setattr(assignment, "AT_ONCE", 2)
+        monkeypatch.setattr(assignment, "BATCH_SIZE", 2)
 
         for _ in range(2):
             await assignment.refill(office.db, subjects=office.subjects)
