@@ -222,7 +222,7 @@ class TestShown:
         self, office: Office, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         instance = await waiting(office, CONTROLS)
-        monkeypatch.setattr("saraban.workflow.runtime.service.assignees.MOST", 1)
+        monkeypatch.setattr("saraban.workflow.runtime.service.assignees.MAX_NAMED_PEOPLE", 1)
 
         asked = (await found(office, instance, by="dc.contractor")).waiting_for
 
