@@ -1,8 +1,4 @@
-"""
-Decides whether an action may happen, for this person, and what it leads to. Saves nothing.
-
-Everything that a decision needs is in `Facts`.
-"""
+"""Decides whether an action may happen, for this person, and what it leads to. Saves nothing."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -55,12 +51,10 @@ class ConditionNotMet(DomainError):
 @dataclass(frozen=True, slots=True)
 class Facts:
     """
-    Who acts on what.
-
     :param context: what the instance remembers, read by conditions as `context.<name>`
     :param payload: what the client sent, read as `payload.<name>`
     :param assigned_user_id: the one user to whom the present state was assigned
-    :param deputy: the actor, on behalf of `caller`, who has delegated it
+    :param deputy: the actor, on behalf of `caller`
     """
 
     caller: Caller
@@ -80,8 +74,6 @@ class Facts:
 @dataclass(frozen=True, slots=True)
 class Step:
     """
-    The result of a transition.
-
     :param forced: taken against the definition
     :param automatic: taken by the engine
     """
@@ -129,7 +121,7 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
 
 def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
     """
-    Return the automatic step after `step`: the first whose condition holds, if any.
+    Return the automatic step after `step`: the first whose condition holds.
 
     :param facts: of the state after `step`, with the system as the caller; no permission is checked
     """
@@ -190,8 +182,6 @@ def _check_input(transition: Transition, facts: Facts, comment_required: bool) -
 
 
 class Obstacle(StrEnum):
-    """The first reason why somebody may not take an action."""
-
     NO_ACTION = "no_action"  # the state has no such action, or is an end
     ASSIGNED = "assigned"  # the state was given to another person
     SUBMITTER = "submitter"  # the submitter does not decide
@@ -204,7 +194,6 @@ class Obstacle(StrEnum):
 
 
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionOut, ...]:
-    """Return the actions that the caller may take now, in the order of the definition."""
     current_state = definition.states.get(state)
     if current_state is None or not in_charge(facts):
         return ()
@@ -212,7 +201,6 @@ def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionO
 
 
 def obstacle_to(definition: Definition, state: str, action: str, facts: Facts) -> Obstacle | None:
-    """Return why the caller may not take an action now, or None."""
     current_state = definition.states.get(state)
     step = current_state.on.get(action) if current_state else None
     if step is None:
@@ -271,7 +259,6 @@ def obstacle(require: Require, facts: Facts) -> Obstacle | None:
 
 
 def seat_scope(require: Require, facts: Facts) -> Scope | None:
-    """Return the scope of the permission, or None if the caller lacks the seat that the step needs."""
     seats = _seats(require, facts)
     return None if seats is None else Scope(seats, facts.subject.scope.project, facts.subject.scope.contract)
 
@@ -344,7 +331,6 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Json]:
 
 
 def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
-    """Return whether the state is editable, and the caller may edit for the originator."""
     return obstacle_to_edit(state, caller, subject) is None
 
 
@@ -362,11 +348,7 @@ def originators_scope(subject: SubjectFacts) -> Scope:
 
 
 def expected_path(definition: Definition, name: str) -> tuple[State, ...]:
-    """
-    Return the states ahead when everything goes well.
-
-    Follows the first target of each state that was not visited before.
-    """
+    """Return the states ahead: the first target of each state that was not visited before."""
     states: list[State] = []
     visited = {name}
     while True:

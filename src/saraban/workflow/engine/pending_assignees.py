@@ -1,4 +1,4 @@
-"""Decides whom a state awaits: organizations, people by key or by name, and holders of rights."""
+"""Decides whom a state awaits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +17,6 @@ ACTS = "workflow.action_review"
 @dataclass(frozen=True, slots=True)
 class PendingAssignees:
     """
-    The assignees of a state.
-
     :param named: public ids in the definition
     :param holders: requirements whose holders are asked, whatever their organization
     :param nobody: no assignee may see the subject and act
@@ -36,9 +34,7 @@ class SubjectState:
     """
     The state of a subject at an event.
 
-    :param entity_type: empty if only the id is known
     :param state: None for the present state
-    :param definition: the version at that time
     """
 
     entity_id: str
@@ -99,7 +95,6 @@ def plain(person: Caller) -> Caller:
 
 
 def meets(require: Require, person: Caller, subject: SubjectFacts) -> bool:
-    """Return whether a person meets a requirement without the right to everything."""
     return decisions.permitted(require, Facts(plain(person), subject))
 
 
@@ -118,7 +113,7 @@ def asks(definition: Definition, state: str, person: Caller, subject: SubjectFac
     """
     Return whether a state asks this member of an awaited organization.
 
-    Where a step requires neither role nor permission, it asks members with the permission `ACTS`.
+    Where a step requires neither role nor permission, it asks members with `ACTS`.
     """
     return any(
         decisions.permitted(require, Facts(person, subject))
@@ -137,12 +132,10 @@ def permissions_asked(definition: Definition, state: str) -> frozenset[str] | No
 
 
 def by_person(definition: Definition, state: str) -> bool:
-    """Return whether a state asks people by name or by their rights."""
     return any(require.user is not None or asks_holders(require) for require in definition.state(state).required)
 
 
 def states_by_person(versions: Mapping[UUID, Definition]) -> dict[UUID, list[str]]:
-    """Return the states that ask people by name or by their rights, by version."""
     states_by_version = {
         key: [name for name in version.states if by_person(version, name)] for key, version in versions.items()
     }
@@ -167,7 +160,6 @@ def _may_ask(definition: Definition, state: str, person: Caller) -> bool:
 
 
 def asks_in_person(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
-    """Return whether a state asks a person by name or by their rights, and they may see the subject."""
     return subject.seen_by(person, state) and any(
         require.user == person.public_id
         if require.user is not None

@@ -1,8 +1,4 @@
-"""
-The values of steps: which an action takes, and what an instance remembers.
-
-A stated value stays until an action whose `fields` name it brings another one.
-"""
+"""The values of steps; one stays until an action whose `fields` name it brings another."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -28,11 +24,7 @@ def remembered(context: JsonObject) -> JsonObject:
 
 
 def check(definition: Definition, transition: Transition, context: JsonObject, payload: JsonObject) -> None:
-    """
-    Check the payload against the values that an action takes.
-
-    :raises Invalid: at each value that it does not take, and for more than `MAX_BYTES` bytes in all
-    """
+    """:raises Invalid: at each value that the action does not take, and for more than `MAX_BYTES` in all"""
     if not payload or not definition.merges:
         return
     problems = list(_find_problems(transition, remembered(context), payload))
@@ -68,8 +60,7 @@ def after(definition: Definition, context: JsonObject, payload: JsonObject) -> d
     """
     Return what an instance remembers after a step.
 
-    `null` removes a value, unless the schema allows null for it. In a version that does not merge values, the payload replaces the
-    one before.
+    `null` removes a value, unless the schema allows null for it. A version that does not merge values replaces the payload.
     """
     if not payload:
         return dict(context)
@@ -84,11 +75,7 @@ def after(definition: Definition, context: JsonObject, payload: JsonObject) -> d
 
 
 def check_context(definition: Definition, context: JsonObject) -> None:
-    """
-    Check what an instance remembers against the definition's `context_schema`.
-
-    :raises Invalid: with a fault for each field; those of the payload are under `/payload`, as in the request
-    """
+    """:raises Invalid: with a fault for each field; those of the payload are under `/payload`"""
     if definition.context_schema is None:
         return
     problems = definition.context_schema.problems(dict(context))

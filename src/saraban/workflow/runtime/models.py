@@ -1,8 +1,4 @@
-"""
-Definitions, instances, histories and work items, with the specification's table names.
-
-Keys are UUID text (`CHAR(36)`), so a workflow's key is its public id; integer keys refer to other packages.
-"""
+"""Workflow tables, with the specification's names and keys (`CHAR(36)`)."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -56,11 +52,7 @@ class WorkflowDefinition(Base):
 
 
 class WorkflowInstance(Base):
-    """
-    The run of one version for one subject; each transition raises `version_no`.
-
-    `due_on` and `assigned_user_id` belong to the present state.
-    """
+    """`due_on` and `assigned_user_id` belong to the present state."""
 
     __tablename__ = "workflow_instances"
     __table_args__ = (
@@ -102,8 +94,6 @@ class WorkflowInstance(Base):
 
 @dataclass(slots=True)
 class Instance:
-    """A row of `workflow_instances` outside the session; it changes by compare-and-set alone."""
-
     id: UUID
     definition_id: UUID
     contract_id: int | None
@@ -121,11 +111,7 @@ class Instance:
     updated_at: datetime
 
     def not_before(self, now: datetime) -> datetime:
-        """
-        Return `now`, or just after the last update if that is later.
-
-        The clocks of servers differ, and a request may wait for the lock.
-        """
+        """Return `now`, or just after the last update: clocks differ, and a request may wait for the lock."""
         return now if now >= self.updated_at else self.updated_at + _TICK
 
     @classmethod
@@ -140,8 +126,6 @@ class Instance:
 
 
 class WorkflowHistory(Base):
-    """One step. Responses show the UUID of the actor; the integer key is for joins."""
-
     __tablename__ = "workflow_histories"
     __table_args__ = (
         sa.Index("idx_wf_hist_instance", "instance_id"),
@@ -174,11 +158,7 @@ class WorkflowHistory(Base):
 
 
 class WorkflowWorkItem(Base):
-    """
-    One row for each organization and each person that an instance awaits in its present state.
-
-    It makes the inbox an indexed keyset read, whatever the number of running instances.
-    """
+    """One row for each organization and person that an instance awaits in its present state."""
 
     __tablename__ = "workflow_work_items"
     __table_args__ = (
@@ -198,11 +178,7 @@ class WorkflowWorkItem(Base):
 
 
 class WorkflowAssignment(Base):
-    """
-    The workflow chosen for a kind of document in one place.
-
-    `reach` is the project's key, 0 without one, and `type_code` is empty for every type: a unique key does not compare nulls.
-    """
+    """`reach` is the project key or 0, and `type_code` may be empty: a unique key does not compare nulls."""
 
     __tablename__ = "workflow_choices"
     __table_args__ = (
@@ -222,11 +198,7 @@ class WorkflowAssignment(Base):
 
 
 class DelegationRow(HasPublicId, Base):
-    """
-    A delegation; it is revoked, never deleted, because histories name both people.
-
-    The days are in the deployment's zone; `starts_at` and `ends_before` are the same as moments.
-    """
+    """Revoked, never deleted, because histories name both people."""
 
     __tablename__ = "delegations"
 
@@ -262,8 +234,7 @@ class WorkflowBranch(Base):
     """
     One branch of one round of a review.
 
-    `opened_version` is the instance's version when it entered the state, so that each entry is a round of its own; `version_no` is
-    the branch's own version.
+    `opened_version` is the version of the instance when it entered the state, `version_no` that of the branch.
     """
 
     __tablename__ = "workflow_branches"

@@ -33,13 +33,7 @@ _ZERO = sa.literal_column("0", sa.Integer())
 
 @dataclass(frozen=True, slots=True)
 class ReachHeads:
-    """
-    All documents of a register.
-
-    :param rows: selects key and number of each
-    :param table: has their public ids
-    :param held: keys of the rows to lock, in this order
-    """
+    """:param held: keys of the rows to lock, in this order"""
 
     rows: AnySelect
     table: sa.Table
@@ -93,7 +87,7 @@ class ReachIndex:
         )
 
     async def add(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Insert the rows of new documents, of which nothing was issued; search is notified by their creation."""
+        """Insert the rows of new documents; search is notified by their creation."""
         await session.execute(self._insert_new, {"documents": list(documents)})
 
     async def renew(self, session: AsyncSession, *, documents: Collection[int]) -> None:
@@ -149,14 +143,12 @@ class ReachIndex:
         return list(await session.scalars(self._differing, {"documents": list(documents)}))
 
     async def numbers(self, session: AsyncSession, *, documents: Collection[int]) -> dict[int, str]:
-        """Return the numbers of documents, and of rows whose document is gone."""
         place = _reach.c.document_id
         left = sa.select(place, _reach.c.document_number).where(self._mine, place.in_(documents))
         heads = self._heads.rows.where(self._heads.key.in_(documents))
         return {row[0]: row[1] for statement in (left, heads) for row in await session.execute(statement)}
 
     async def hold(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Lock the documents until the transaction ends."""
         for key in self._heads.held:
             await session.execute(sa.select(key).where(key.in_(documents)).order_by(key).with_for_update())
 
@@ -168,8 +160,6 @@ def _differing_documents(one: sa.Subquery, other: sa.Subquery) -> sa.CompoundSel
 
 @dataclass(frozen=True, slots=True)
 class OpenRow:
-    """An open document with a due date; as `after` it is the cursor of the next page."""
-
     due: datetime
     created_at: datetime
     document_id: int
@@ -214,7 +204,6 @@ def reach_of_sheets(
 
 
 def _columns(register: RegisterCode, reader: Reader, given: Mapping[str, Column]) -> list[Column]:
-    """Return the columns in the order of the table: zero, `NO_DATE` or `NO_DUE` where none is given."""
     kind, reader_id = reader
     fixed = {"reader_kind": _number(kind), "reader_id": reader_id, "kind": _number(register)}
     columns = {**given, **fixed}

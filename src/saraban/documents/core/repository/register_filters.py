@@ -1,4 +1,4 @@
-"""Filters of registers: keys of their values, and conditions outside `document_reach`."""
+"""Keys of the filters of registers, and conditions outside `document_reach`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ Column = sa.SQLColumnExpression[Any]
 
 
 def contains(column: Column, name: str) -> Condition:
-    """Match a folded parameter in a column. INSTR has no wildcards; databases fold case and Thai digits alone."""
+    """Match folded text. INSTR has no wildcards; databases fold case and Thai digits alone."""
     for thai, digit in THAI_DIGITS:
         column = sa.func.replace(column, thai, digit)
     return sa.func.instr(sa.func.lower(column), sa.func.lower(sa.bindparam(name, type_=sa.String()))) > 0
@@ -58,8 +58,6 @@ def was_numbered(heads: sa.Table, name: str) -> Condition:
 
 
 class _UuidText(FunctionElement[str]):
-    """A UUID as the text of `entity_id`."""
-
     type = sa.String()
     inherit_cache = True
 
@@ -126,8 +124,7 @@ def waiting(subjects: sa.Table, key: Column) -> AnySelect:
     """
     Select the documents that await the caller: all of them, or more than `FEW`.
 
-    Only distinct instances of this register count towards the limit, and no later join removes any; otherwise a cut list would look
-    complete.
+    Only distinct instances of this register count towards the limit, so that a cut list never looks complete.
     """
     items = [
         sa.select(WorkflowWorkItem.instance_id)
@@ -152,10 +149,8 @@ def waiting(subjects: sa.Table, key: Column) -> AnySelect:
 @dataclass(frozen=True, slots=True, eq=False)
 class RegisterTables:
     """
-    The statements that differ between registers.
-
     :param heads: the table of `document_id` and of the cursor
-    :param text: returns the condition that the shown columns contain the word of a parameter
+    :param text: returns the condition that the shown columns contain a word
     :param conditions: by the names of their parameters
     :param documents: selects of a few documents from outside `document_reach`
     """
@@ -228,12 +223,7 @@ DOCUMENTS: Final = RegisterTables(
 def register_of_sheets(
     heads: sa.Table, subject: str, involves: Callable[[str], Condition], about: AnySelect
 ) -> RegisterTables:
-    """
-    Return the tables of the register of sheets, which an organization keeps for itself.
-
-    :param subject: the column that is searched beside the number
-    :param about: selects the keys of those about one document
-    """
+    """:param about: selects the keys of those about one document"""
 
     def text(name: str) -> Condition:
         shows_word = (
@@ -304,11 +294,9 @@ async def type_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
 
 
 async def discipline_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
-    """Return the project of each discipline with this code."""
     statement = sa.select(Discipline.id, Contract.project_id).join(Contract, Contract.id == Discipline.contract_id)
     return dict((await session.execute(statement.where(is_spelled(Discipline.discipline_code, [code])))).all())
 
 
 async def key_of(session: AsyncSession, key: Column, public_id: Column, value: UUID) -> int:
-    """Return the key of the row with this public id, or `NOBODY`."""
     return await session.scalar(sa.select(key).where(public_id == value)) or NOBODY

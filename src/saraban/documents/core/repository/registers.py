@@ -1,7 +1,7 @@
 """
 Pages of registers: narrow rows of `document_reach`, read along an index for each key of the reader.
 
-The statements name the index: the statistics of both databases cannot tell a reader who sees one row in a thousand.
+The statements name the index, which the statistics of both databases would not choose.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,11 +46,7 @@ FilterValues = dict[str, Any]  # by the names of conditions
 
 @dataclass(frozen=True, slots=True)
 class TextMatches:
-    """
-    The words of a query that match many documents in the search index; each page of rows is compared with it.
-
-    :param values: statement parameters for documents that the index does not contain yet
-    """
+    """:param values: statement parameters for documents that the index does not contain yet"""
 
     index: SearchIndex
     query: IndexQuery
@@ -60,12 +56,9 @@ class TextMatches:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """
-    A query of a register, by keys.
-
     :param values: by the names of conditions; an absent name is no condition
     :param home: the parameters of `_NOT_BEHIND`, for a reader with several keys
     :param within: by the names of conditions, the project of each value that belongs to one project only
-    :param sees_all: nothing is hidden from the reader
     """
 
     tables: RegisterTables
@@ -80,7 +73,6 @@ class Ask:
 
     @property
     def parameters(self) -> FilterValues:
-        """Return the parameters of every statement."""
         return {**self.values, **self.home, "register": int(self.kind)}
 
     @property
@@ -183,8 +175,6 @@ class _Behind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """The row before a page."""
-
     value: Any
     at: datetime
     document_id: int
@@ -192,8 +182,6 @@ class After:
 
 class _KeyShape(NamedTuple):
     """
-    The shape of a select of one key; the names of its parameters end in its place in the statement.
-
     :param is_written: only documents that an organization originated in one contract
     :param skips_behind: without documents whose newer draft the reader finds by another key
     :param has_value: of one value of the filter that leads the index
@@ -220,7 +208,6 @@ def _key_values(keys: Iterable[ReaderKey]) -> FilterValues:
 def _select_of_key(
     tables: RegisterTables, index: Index, given: Collection[str], place: int, shape: _KeyShape, *columns: Any
 ) -> AnySelect:
-    """Select the rows of one key that satisfy the conditions named in `given`."""
     name = _BY_DOCUMENT if index.looks_up else f"ix_reach_{index}"
     if index is Index.CREATED:
         name, on_sqlite = "PRIMARY", "sqlite_autoindex_document_reach_1"
@@ -260,7 +247,6 @@ def _union(selects: Sequence[AnySelect]) -> Any:
 def page_statement(
     tables: RegisterTables, index: Index, given: frozenset[str], order: Order, shapes: tuple[_KeyShape, ...]
 ) -> Any:
-    """Select the first rows of each part, in order."""
     value = [] if order.sort is Sort.CREATED else [_SORTED_BY[order.sort]]
     order_columns = [
         column.desc() if order.descending else column for column in (*value, _reach.created_at, _reach.document_id)
@@ -283,10 +269,9 @@ def page_statements(
     ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = ()
 ) -> list[tuple[Any, FilterValues]]:
     """
-    Return the statements of a page, with their parameters.
+    Return statements with one select for each key and each value whose rows an index has in order.
 
-    They have one select for each key and each value whose rows the index contains in order, and behind a cursor one more for the
-    rows of other values.
+    Behind a cursor there is one more for the rows of other values.
 
     :param documents: found by an index that looks up
     """
@@ -379,7 +364,7 @@ async def looked_up(session: AsyncSession, ask: Ask, index: Index) -> list[int]:
 
 class CountedKeys(NamedTuple):
     """
-    Keys of one project whose documents are counted together, because several keys can find the same document.
+    Keys of one project that can find the same document.
 
     :param contracts: whose documents are counted by keys of their own
     """

@@ -23,7 +23,7 @@ NOT_WRITTEN = 0
 
 class SubjectRow(NamedTuple):
     """
-    One revision of a document, as a workflow reads it; the fields are the columns of the statement, in its order.
+    The columns of the statement, in its order.
 
     The keys of a row that is not inserted yet are `NOT_WRITTEN`; no step is taken before the insert.
     """

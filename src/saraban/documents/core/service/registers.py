@@ -1,4 +1,4 @@
-"""Pages of registers of any kind: the query becomes keys, then narrow rows, then the rows of the kind."""
+"""Pages of registers of any kind."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -69,10 +69,8 @@ class CountedPage(Page[T], Generic[T]):
 @dataclass(frozen=True, slots=True)
 class KindRegister:
     """
-    The register of a kind, for one reader.
-
     :param reach: whose contracts count; None where contracts open nothing
-    :param statuses: keys of status codes; None reads them from the database
+    :param statuses: None reads them from the database
     :param types: finds the keys of a document type; None uses those of the rules
     :param due: returns the start of a day, for due dates
     """
@@ -102,13 +100,7 @@ def home_of(reach: Reach) -> dict[str, list[int]]:
 async def people_offered(
     ctx: RequestContext, session: AsyncSession, places: Collection[ProjectRef]
 ) -> list[identity.OrganizationMember]:
-    """
-    List the people whose documents a reader can filter by; those who have left come last.
-
-    They belong to the reader's organizations, and to the parties of projects whose documents the reader sees all.
-
-    :param places: projects that the caller may see
-    """
+    """List the people whose documents a reader can filter by; those who have left come last."""
     fully_visible = [project for project in places if ctx.caller.may(VIEW, Scope(project=project.id))]
     organizations = ctx.caller.organization_ids | await projects.party_keys(session, fully_visible)
     people = await identity.users_of(session, organizations, closed=True)
@@ -201,11 +193,7 @@ def not_in_list(pointer: str, expected: list[str]) -> Exception:
 
 
 async def _named_keys(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> FilterValues:
-    """
-    Return the keys of the filters, by the names of the conditions of `repository.registers`.
-
-    An unknown code returns no keys, like a code of a contract that the caller cannot see.
-    """
+    """Return the keys of the filters; an unknown code has none, like a code that the caller cannot see."""
     filter_keys: FilterValues = {}
     if search.type is not None and register.types is not None:
         filter_keys["types"] = await register.types(session, search.type)
@@ -313,7 +301,6 @@ class _Sizes:
 async def _find_rows(
     session: AsyncSession, ask: Ask, sizes: _Sizes, after: After | None, limit: int
 ) -> list[NarrowRow]:
-    """Return the rows of a page and the first of the next."""
     index = choose(ask.order, ask.filters, sizes.of)
     if ask.text is None:
         return await _rows_along(session, ask, index, sizes, after, limit + 1)
@@ -340,7 +327,6 @@ async def _rows_along(
 async def _filter_by_words(
     session: AsyncSession, ask: Ask, text: TextMatches, rows: Sequence[NarrowRow]
 ) -> list[NarrowRow]:
-    """Return the rows that match the words."""
     if not rows:
         return []
     documents = [row.document_id for row in rows]
@@ -352,7 +338,7 @@ async def _filter_by_words(
 
 
 async def _measure_filters(session: AsyncSession, ask: Ask) -> _Sizes:
-    """Count the rows of filters and look up their documents, except filters that cost more than reading all."""
+    """Count the rows of filters and look up their documents, where that saves reading."""
     if not ask.keys:
         return _Sizes()
     indexes = sorted(sized(ask.order, ask.filters))
@@ -374,7 +360,6 @@ async def _measure_filters(session: AsyncSession, ask: Ask) -> _Sizes:
 
 
 def _matched_documents(ask: Ask) -> list[int] | None:
-    """Return the documents that may match the words, None if they are many."""
     if registers.WAITING not in ask.values or registers.MATCHED not in ask.values:
         return None
     return [*ask.values[registers.MATCHED], *ask.values[registers.WAITING]]
@@ -388,7 +373,6 @@ async def _count_filter_rows(session: AsyncSession, ask: Ask, index: Index) -> i
 
 
 async def _has_many_rows(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
-    """Return whether one key of the reader has more than `COUNTED` rows."""
     for keys in _growing_batches(ask.keys):
         if max(await registers.count_rows(session, ask, keys, index, most=COUNTED + 1)) > COUNTED:
             return True

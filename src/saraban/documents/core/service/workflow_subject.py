@@ -55,7 +55,6 @@ class SubjectContext:
         return may_see(reach(person), self.placement(state))
 
     def is_open_to(self, organization: int, state: str) -> bool:
-        """Return whether an organization's own right to view opens the revision in a state."""
         place = self.placement(state)
         taking_part = place.issued and (organization in place.recipients or organization in place.parties)
         return taking_part or organization == place.originator
@@ -115,13 +114,11 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
 
 
 def recipients_in(facts: SubjectFacts) -> Sequence[RecipientRow]:
-    """Return the recipients of facts made by `facts_in`."""
     assert isinstance(facts.source, SubjectContext)
     return facts.source.recipients
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
-    """Return the texts that are UUIDs."""
     ids = []
     for text in entity_ids:
         try:

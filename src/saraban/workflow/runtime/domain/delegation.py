@@ -1,8 +1,4 @@
-"""
-Rules of delegation: days, conflicts, the rights that are delegated, and who takes a step.
-
-Pure. Delegated rights cannot be delegated again.
-"""
+"""Rules of delegation. Pure. Delegated rights cannot be delegated again."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -87,13 +83,11 @@ class Delegation:
         return about and (self.project is None or self.project == project)
 
     def meets(self, other: "Delegation") -> bool:
-        """Return whether both are in force at some moment."""
         return not (self.revoked or other.revoked) and (
             self.starts_at < other.ends_before and other.starts_at < self.ends_before
         )
 
     def shares(self, other: "Delegation") -> bool:
-        """Return whether both apply to some workflow and project."""
         workflows = not self.workflows or not other.workflows or bool(self.workflows & other.workflows)
         return workflows and (self.project is None or other.project is None or self.project == other.project)
 
@@ -122,8 +116,6 @@ def check_people(delegator: UUID, delegate: UUID) -> None:
 
 def check_against(wanted: Delegation, others: Iterable[Delegation]) -> None:
     """
-    Check a new delegation against those of both people.
-
     :raises DelegateAway: when the delegate delegates their own steps on these days
     :raises DelegationChained: when somebody delegates to the delegator on these days
     :raises DelegationOverlaps: when the delegator has delegated the same matter on these days
@@ -147,8 +139,7 @@ def lent(delegator: Caller, delegate: Caller) -> Caller | None:
     """
     Return the delegator with the rights that are delegated, or None if there are none.
 
-    Only organizations of both people count, because they decide what a person sees. A grant with the right to everything is left
-    out with all its permissions.
+    Only organizations of both people count. A grant with the right to everything is left out with all its permissions.
     """
     shared = delegator.organization_ids & delegate.organization_ids
     if not shared or delegator.user_id == delegate.user_id:
@@ -175,11 +166,7 @@ def standing(
     *,
     moment: datetime,
 ) -> tuple[tuple[Delegation, Caller], ...]:
-    """
-    Return the delegations to one person that are in force, each with the delegated rights.
-
-    :param people: delegators with active accounts, by user id
-    """
+    """:param people: delegators with active accounts, by user id"""
     rights = []
     for delegated in delegations:
         delegator = people.get(delegated.delegator)
@@ -195,7 +182,6 @@ POINTER = "/onBehalfOf"
 
 
 def in_place_of(own: Facts, seat: Caller) -> Facts:
-    """Return the facts with the rights of `seat`, and the actor as the deputy."""
     return replace(own, caller=seat, deputy=own.caller)
 
 
@@ -225,9 +211,9 @@ def chosen(
     """
     Return the facts of the delegator on whose behalf the caller acts.
 
-    :param named: the delegator in the request; without it exactly one must be possible
+    :param named: in the request; without it exactly one must be possible
     :raises ActionForbidden: when no delegator may take this action
-    :raises Invalid: when the named person has delegated nothing here, or several are possible and none is named
+    :raises Invalid: when the named person has delegated nothing, or several are possible
     """
     if named is not None:
         return in_place_of(own, seat_of(seats, named))
@@ -264,7 +250,6 @@ def _can_take(definition: Definition, state: str, action: str, facts: Facts) -> 
 
 
 def several(people: Iterable[Caller]) -> Invalid:
-    """Build the error of an ambiguous request, with a fault for each possible delegator."""
     message = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "State whom you act for, such as {name} ({publicId}).")
     fields = [
         FieldProblem(POINTER, "ambiguous", message, {"name": person.display_name, "publicId": str(person.public_id)})

@@ -1,8 +1,4 @@
-"""
-Steps that an administrator takes against a definition or beside it: who may, and what the step is.
-
-Saves nothing. No organization intervenes in what it has sent to others.
-"""
+"""Steps of an administrator, against a definition or beside it. Saves nothing."""
 
 from collections.abc import Collection
 from typing import Final
@@ -62,22 +58,16 @@ def checked_reason(reason: str) -> str:
 
 
 def may_push(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -> bool:
-    """Return whether the caller may act in place of the assignees, or reassign the step."""
     return _can_intervene(caller, subject, waiting.organizations)
 
 
 def may_give(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -> bool:
-    """
-    Return whether the caller may reassign a step.
-
-    The author may, too, while the document is inside their organization and awaits people.
-    """
+    """Return whether the caller may reassign a step; the author may while it is inside their organization."""
     is_inside = subject.scope.organizations <= {subject.originator_organization_id} and bool(waiting.users)
     return may_push(caller, subject, waiting) or (is_inside and caller.user_id == subject.submitter_user_id)
 
 
 def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
-    """Return whether the caller may set any state, or terminate the instance."""
     return _can_intervene(caller, subject, frozenset())
 
 
@@ -85,8 +75,7 @@ def _can_intervene(caller: Caller, subject: SubjectFacts, waited_for: frozenset[
     """
     Return whether the caller may do everything, or has the permission over this subject.
 
-    The permission counts in an awaited organization, the owner, the project and the contract. People of the originator have it only
-    over a document that stays inside their organization.
+    People of the originator have it only over a document that stays inside their organization.
     """
     if caller.may(EVERYTHING, subject.scope):
         return True
@@ -163,10 +152,10 @@ def terminated(definition: Definition, state: str, *, reason: str) -> Step:
 
 def reassigned(definition: Definition, state: str, *, person: Caller, facts: SubjectFacts, reason: str) -> Step:
     """
-    Decide that a state awaits one person from now on, instead of its assignees.
+    Decide that a state awaits one person instead of its assignees.
 
     :raises TransitionNotPossible: when the instance has ended
-    :raises Invalid: at `/userPublicId`, when the person may not see the subject or act in the state, or the state is a review
+    :raises Invalid: at `/userPublicId`, when the person may not see the subject or act, or the state is a review
     """
     if definition.state(state).terminal:
         raise TransitionNotPossible("It has come to its end already.")
@@ -196,11 +185,10 @@ def reassigned_branch(
     """
     Decide that a branch of a parallel review asks one person from now on.
 
-    The person belongs to the asked role, team or discipline. A named person is replaced by somebody of another organization that
-    the document concerns. The submitter is never asked.
+    A named person is replaced by somebody of another organization that the document concerns.
 
     :param seats: of the person, in the project of the document
-    :raises Invalid: at `/userPublicId`, when the person does not fit
+    :raises Invalid: at `/userPublicId`, when the person does not belong to the assignee
     """
     if assignee.kind == "user":
         others = subject.scope.organizations - {subject.originator_organization_id}
@@ -216,12 +204,10 @@ def reassigned_branch(
 
 
 def may_take_over(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
-    """Return whether the person may see the subject, and act in the state in their own right."""
     return facts.seen_by(person, state) and decisions.may_act(
         definition, state, decisions.Facts(person, facts, assigned_user_id=person.user_id)
     )
 
 
 def words_of(definition: Definition, state: str, action: str) -> Text:
-    """Return the label of a step, also of one that no definition has."""
     return definition.action_label(state, action) or WORDS.get(action, Text(action, action))

@@ -1,4 +1,4 @@
-"""Decides one answer in a parallel review, and whether the instance moves. Saves nothing."""
+"""Decides one answer in a parallel review. Saves nothing."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -36,10 +36,7 @@ class ReviewAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Respondent:
-    """
-    :param seats: of the caller, in the project of the document
-    :param deputy: the delegate who answers on behalf of the caller
-    """
+    """:param deputy: the delegate who answers on behalf of the caller"""
 
     caller: Caller
     seats: Collection[ReviewSeat] = ()
@@ -59,7 +56,6 @@ def may_answer(
 
     The submitter answers only a branch that names them, and never as a delegate.
 
-    :param seats: of the caller, in the project of the document
     :param deputy: the delegate who answers on behalf of the caller
     """
     if deputy is not None and deputy.user_id == subject.submitter_user_id:
@@ -91,7 +87,6 @@ def check(review: Review, answer: ReviewAnswer) -> None:
 
 
 def moved(definition: Definition, state: str, answers: Mapping[str, str]) -> Step | None:
-    """Return the step that the answers lead to, or None while more are needed."""
     review = definition.states[state].review
     outcome = verdict(review, answers) if review is not None else None
     if review is None or outcome is None:
@@ -112,7 +107,7 @@ def answered(
     assignee: Assignee | None = None,
 ) -> tuple[dict[str, str], Step | None]:
     """
-    Decide one answer; return all answers and the step that they lead to.
+    Return all answers and the step that they lead to.
 
     :param given: the answers so far, by branch
     :param assignee: of the branch, if it was reassigned

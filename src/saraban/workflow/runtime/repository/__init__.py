@@ -1,8 +1,4 @@
-"""
-Rows of definitions, instances, histories and work items.
-
-An instance is detached from the session: it changes by compare-and-set alone, never by a flush.
-"""
+"""Rows of definitions, instances, histories and work items. An instance is detached from the session."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -213,7 +209,7 @@ async def inbox_page(
     session: AsyncSession, *, users: Collection[int], organizations: Collection[int], after: Cursor | None, limit: int
 ) -> Sequence[tuple[datetime, UUID]]:
     """
-    List (since, instance id) of work items of some people or organizations, newest first.
+    List (since, instance id), newest first.
 
     Each person and organization is a branch of a union, so that each reads at most `limit` rows of its index.
     """
@@ -233,7 +229,6 @@ async def inbox_page(
 async def work_items(
     session: AsyncSession, instances: Collection[UUID], *, users: Collection[int], organizations: Collection[int]
 ) -> Sequence[tuple[datetime, UUID]]:
-    """List (since, instance id) of the work items of some people or organizations."""
     item = WorkflowWorkItem
     is_of_assignee = sa.or_(item.user_id.in_(users), item.organization_id.in_(organizations))
     statement = sa.select(item.created_at, item.instance_id).where(item.instance_id.in_(instances), is_of_assignee)
@@ -250,7 +245,6 @@ def _select_assignee_items(is_of_assignee: sa.ColumnElement[bool], after: Cursor
 
 
 async def organizations(session: AsyncSession, ids: Collection[int]) -> dict[int, tuple[UUID, str]]:
-    """Return public id and code by key."""
     if not ids:
         return {}
     statement = sa.select(Organization.id, Organization.public_id, Organization.organization_code)
@@ -273,7 +267,6 @@ async def user_ids(session: AsyncSession, public_ids: Collection[UUID]) -> froze
 
 
 async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instance | None:
-    """Return the instance of the step that has this attachment."""
     statement = (
         _SELECT.join(WorkflowHistory, WorkflowHistory.instance_id == _INSTANCES.c.id)
         .join(Attachment, Attachment.workflow_history_id == WorkflowHistory.id)
@@ -285,11 +278,7 @@ async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instanc
 
 @dataclass(frozen=True, slots=True)
 class WorkItems:
-    """
-    The assignees of an instance in its state, by key.
-
-    :param before: the number of its work items: 0 is certain, 1 is likely, None is unknown
-    """
+    """:param before: the number of its work items: 0 is certain, 1 is likely, None is unknown"""
 
     instance_id: UUID
     state: str
@@ -313,8 +302,6 @@ _STEP_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class LockedInstance:
-    """:param has_files: whether one of its steps has attachments"""
-
     row: Instance
     has_files: bool
 
@@ -330,11 +317,7 @@ async def lock_instance(session: AsyncSession, public_id: UUID, *, wait: bool = 
 
 
 async def update_instance(session: AsyncSession, row: Instance) -> bool:
-    """
-    Save a step by compare-and-set; return False if another step raised the version first.
-
-    :param row: the instance after the step, with the raised version
-    """
+    """:param row: the instance after the step, with the raised version"""
     values = {name: getattr(row, name) for name in _STEP_COLUMNS}
     return await compare_and_set(session, public_id=row.id, expected=row.version_no - 1, values=values)
 
@@ -344,7 +327,6 @@ async def insert_history(session: AsyncSession, history: Mapping[str, object]) -
 
 
 async def write_work_items(session: AsyncSession, items: WorkItems) -> None:
-    """Replace all work items of an instance."""
     assignees = [(key, None) for key in sorted(items.organizations)] + [(None, key) for key in sorted(items.users)]
     common = {"instance_id": items.instance_id, "state": items.state, "created_at": items.since}
     rows = [{**common, "organization_id": organization, "user_id": user} for organization, user in assignees]
@@ -416,5 +398,4 @@ async def start(session: AsyncSession, row: Instance, matter: Matter | None, *, 
 
 
 async def chosen_code(session: AsyncSession, matter: Matter) -> str | None:
-    """Return the code of the workflow chosen for a document, active or not."""
     return await session.scalar(_CHOSEN, _choice_parameters(matter))

@@ -1,8 +1,4 @@
-"""
-Rows of branches and work items, and the instances that await a person.
-
-A branch is detached from the session, like an instance: it changes by compare-and-set alone.
-"""
+"""Rows of branches and work items. A branch is detached: it changes by compare-and-set alone."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -35,7 +31,7 @@ _ROW = WorkflowInstance
 async def holders(
     session: AsyncSession, *, roles: Collection[str], permissions: Collection[str], scope: Scope
 ) -> frozenset[UUID]:
-    """Return public ids of active people, not services, who hold a role or permission in the scope."""
+    """Return the public ids of active people who hold a role or permission in the scope."""
     assignment = UserAssignment
     is_for_all = assignment.organization_id.is_(None)
     is_in_scope = sa.or_(
@@ -68,11 +64,7 @@ async def versions_running(session: AsyncSession) -> Sequence[UUID]:
 async def in_states(
     session: AsyncSession, states: Mapping[UUID, Collection[str]], *, after: UUID | None = None, most: int | None = None
 ) -> Sequence[Instance]:
-    """
-    List running instances in one of the states of a version, ordered by id.
-
-    :param states: by the id of the version
-    """
+    """:param states: by the id of the version"""
     if not states:
         return []
     conditions = [sa.and_(_ROW.definition_id == key, _ROW.current_state.in_(names)) for key, names in states.items()]
@@ -83,18 +75,13 @@ async def in_states(
 
 
 async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Instance]:
-    """List running instances with a work item of this person, whose account may be closed."""
     item = WorkflowWorkItem
     has_item = sa.exists().where(item.instance_id == _ROW.id, User.user_id == item.user_id, User.public_id == public_id)
     return await _running_instances(session, has_item)
 
 
 async def asked_people(session: AsyncSession, instance_ids: Collection[UUID], *, most: int) -> Sequence[AnyRow]:
-    """
-    List at most `most` assignees of each instance whose accounts are active.
-
-    Rows of (instance_id, public_id, first_name, last_name, username, count of all, place).
-    """
+    """List at most `most` assignees of each instance with active accounts, and the count of all."""
     item = WorkflowWorkItem
     count = sa.func.count().over(partition_by=item.instance_id).label("count")
     place = sa.func.row_number().over(partition_by=item.instance_id, order_by=User.username).label("place")
@@ -111,7 +98,6 @@ async def asked_people(session: AsyncSession, instance_ids: Collection[UUID], *,
 
 
 async def waited_for(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[tuple[UUID, UUID]]:
-    """List (instance id, public id) of each work item of a person."""
     item = WorkflowWorkItem
     statement = sa.select(item.instance_id, User.public_id).join(User, User.user_id == item.user_id)
     rows = (await session.execute(statement.where(item.instance_id.in_(instance_ids)))).all()
@@ -119,13 +105,11 @@ async def waited_for(session: AsyncSession, instance_ids: Collection[UUID]) -> S
 
 
 async def names(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
-    """List public ids and names, closed accounts included."""
     statement = sa.select(User.public_id, User.first_name, User.last_name, User.username)
     return (await session.execute(statement.where(User.public_id.in_(public_ids)))).all()
 
 
 async def current_states(session: AsyncSession, entity_ids: Collection[str]) -> Sequence[tuple[str, str, str]]:
-    """List (entity type, entity id, state), oldest instance first."""
     statement = sa.select(_ROW.entity_type, _ROW.entity_id, _ROW.current_state).where(_ROW.entity_id.in_(entity_ids))
     rows = (await session.execute(statement.order_by(_ROW.created_at, _ROW.id))).all()
     return [(row.entity_type, row.entity_id, row.current_state) for row in rows]
@@ -155,7 +139,7 @@ async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -
     """
     List the branches of the newest round of each instance, by position.
 
-    Rows of (branch, `by`: public id and names of the respondent, `behalf`: the same of the delegator).
+    Rows of (branch, `by`: names of the respondent, `behalf`: names of the delegator).
     """
     newest = (
         sa.select(WorkflowBranch.instance_id, sa.func.max(WorkflowBranch.opened_version).label("opened_version"))
@@ -235,11 +219,7 @@ async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> N
 async def await_people(
     session: AsyncSession, *, instance_id: UUID, state: str, users: Collection[int], now: datetime
 ) -> frozenset[int]:
-    """
-    Replace the people among the work items of an instance; return the added user ids.
-
-    The work items of people who stay keep their `created_at`, and so their place in the inbox.
-    """
+    """Replace the people among the work items, and return the added; those who stay keep `created_at`."""
     item = WorkflowWorkItem
     is_of_person = sa.and_(item.instance_id == instance_id, item.user_id.is_not(None))
     current = frozenset((await session.scalars(sa.select(item.user_id).where(is_of_person))).all())
@@ -275,7 +255,6 @@ async def touch(session: AsyncSession, *, public_id: UUID, now: datetime) -> Non
 
 
 async def asking_teams(session: AsyncSession) -> Sequence[Instance]:
-    """List running instances with a pending branch of a team or discipline, ordered by id."""
     awaits_team = sa.exists().where(
         WorkflowBranch.instance_id == _ROW.id,
         WorkflowBranch.status == BranchStatus.PENDING,

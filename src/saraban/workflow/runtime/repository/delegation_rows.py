@@ -20,8 +20,6 @@ _DELEGATOR, _DELEGATE = aliased(User), aliased(User)
 
 
 class StandingRow(NamedTuple):
-    """A delegation in force, with the delegator's public id."""
-
     delegator_user_id: int
     delegate_user_id: int
     starts_at: datetime
@@ -51,7 +49,6 @@ async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) ->
 
 
 async def of_people(session: AsyncSession, *, user_ids: Collection[int], after: datetime) -> Sequence[DelegationRow]:
-    """List delegations to or from these people that are neither over nor revoked."""
     statement = sa.select(DelegationRow).where(
         sa.or_(DelegationRow.delegator_user_id.in_(user_ids), DelegationRow.delegate_user_id.in_(user_ids)),
         DelegationRow.ends_before > after,
@@ -78,7 +75,6 @@ async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -
 
 
 async def page(session: AsyncSession, *, user_id: int, cursor: str | None, limit: int) -> list[NamedRow]:
-    """List the delegations to and from a person, newest first: one more than `limit`."""
     is_of_person = sa.or_(DelegationRow.delegator_user_id == user_id, DelegationRow.delegate_user_id == user_id)
     statement = newest_first(
         _select_delegations(_DELEGATOR, _DELEGATE, Project).where(is_of_person),
@@ -104,11 +100,7 @@ async def codes(session: AsyncSession) -> Sequence[str]:
 async def lent_by(
     session: AsyncSession, *, user_ids: Collection[int], first: datetime, last: datetime
 ) -> Sequence[tuple[DelegationRow, UUID, UUID, UUID | None]]:
-    """
-    List delegations by these people that are in force at some moment from `first` to `last`.
-
-    Rows of (delegation, public ids of the delegator, the delegate and the project).
-    """
+    """List (delegation, public ids of delegator, delegate and project) in force from `first` to `last`."""
     statement = _select_delegations(_DELEGATOR.public_id, _DELEGATE.public_id, Project.public_id).where(
         DelegationRow.delegator_user_id.in_(user_ids),
         DelegationRow.ends_before > first,

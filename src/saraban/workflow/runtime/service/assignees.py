@@ -1,8 +1,4 @@
-"""
-The assignees of instances: who is asked, whether anybody may see the subject and act, and who is notified.
-
-A list costs a fixed number of queries. The members of organizations are checked one by one only for a single instance.
-"""
+"""Assignees of instances. Only `pending_with_exactly` reads the members of organizations one by one."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +33,7 @@ MAX_NAMED_PEOPLE = 10
 
 
 def is_first_draft(row: Instance, definition: Definition) -> bool:
-    """Return whether an instance has never left its first editable state; it is in no inbox."""
+    """Return whether an instance never left its first editable state; it is in no inbox."""
     return row.last_transition_at == row.created_at and definition.state(row.current_state).editable
 
 
@@ -64,7 +60,7 @@ async def asked_by_person(session: AsyncSession, pending: PendingAssignees, inst
     """
     Return the users, asked by name or by their rights, who may see the subject.
 
-    Locks the rights of people until the transaction ends, for a caller that saves the result.
+    Locks the rights of people until the transaction ends.
     """
     if not (pending.named or pending.holders):
         return frozenset()
@@ -78,11 +74,7 @@ async def asked_by_person(session: AsyncSession, pending: PendingAssignees, inst
 
 
 async def checked(session: AsyncSession, pending: PendingAssignees, instance: InstanceState) -> PendingAssignees:
-    """
-    Set `nobody` if no member of the assigned organizations may see the subject and act.
-
-    Members are not read if an organization is sure to see it.
-    """
+    """Set `nobody` if no member may see the subject and act; not read if an organization is sure to see it."""
     if pending.users or _sure_organizations(instance, pending) or not pending_assignees.expects(instance.state):
         return pending
     members = (await members_of(session, pending.organizations)).values()
@@ -102,11 +94,7 @@ def work_items_of(instance: InstanceState, waiting: PendingAssignees, *, since: 
 
 
 async def pending_in(session: AsyncSession, instance: InstanceState) -> PendingAssignees:
-    """
-    Return the assignees of an instance in its present state, people by key, with `nobody` set.
-
-    An instance assigned to one user awaits that user alone.
-    """
+    """Return the assignees in the present state, people by key, with `nobody` set."""
     pending = pending_assignees.assignees_of(instance.definition, instance.row.current_state, instance.facts)
     if instance.row.assigned_user_id is not None:
         pending = PendingAssignees(users=frozenset({instance.row.assigned_user_id}))
@@ -124,7 +112,6 @@ def _may_act(instance: InstanceState, person: Caller) -> bool:
 
 
 async def act_for(session: AsyncSession, organizations: Collection[int], instance: InstanceState) -> bool:
-    """Return whether a member of these organizations may see the subject and act."""
     required = [
         require
         for require in instance.state.required
@@ -153,7 +140,6 @@ async def running_versions(session: AsyncSession) -> dict[UUID, Definition]:
 
 
 def pending_by_definition(instance: InstanceState) -> PendingAssignees:
-    """Return the assignees that the definition names, or the one user it is assigned to."""
     if instance.row.assigned_user_id is not None:
         return PendingAssignees(users=frozenset({instance.row.assigned_user_id}))
     if is_first_draft(instance.row, instance.definition):
@@ -164,8 +150,6 @@ def pending_by_definition(instance: InstanceState) -> PendingAssignees:
 def pending_without_query(instance: InstanceState, pending: PendingAssignees | None = None) -> WaitingForOut | None:
     """
     Return the assignees, or None if that needs a query.
-
-    It needs none for organizations whose codes are in the facts, when one of them is sure to see the subject.
 
     :param pending: the assignees, if they were just read
     """
@@ -185,7 +169,6 @@ def pending_without_query(instance: InstanceState, pending: PendingAssignees | N
 
 
 def _sure_organizations(instance: InstanceState, pending: PendingAssignees) -> list[int]:
-    """Return the organizations that are sure to see the subject."""
     return [key for key in pending.organizations if instance.facts.open_to(key, instance.row.current_state)]
 
 
@@ -198,7 +181,6 @@ def _organization_code(organization: AskedOrganizationOut) -> str:
 
 
 async def pending_with(session: AsyncSession, instances: Iterable[InstanceState]) -> dict[UUID, WaitingForOut]:
-    """Return the assignees of each instance; one that has ended has none."""
     waits: dict[UUID, WaitingForOut] = {}
     to_read: dict[UUID, tuple[InstanceState, PendingAssignees]] = {}
     for instance in instances:
@@ -255,7 +237,6 @@ def _awaits_people(instance: InstanceState, pending: PendingAssignees) -> bool:
 async def _visible_assignees(
     session: AsyncSession, pending: Mapping[UUID, tuple[InstanceState, PendingAssignees]]
 ) -> dict[UUID, list[Any]]:
-    """Return the rows of assignees, without those who cannot see the subject any more."""
     asking = [key for key, (instance, assignees) in pending.items() if _awaits_people(instance, assignees)]
     rows = await assignee_rows.asked_people(session, asking, most=MAX_NAMED_PEOPLE) if asking else ()
     assigned = {row.public_id for row in rows if pending[row.instance_id][1].users}
@@ -282,7 +263,7 @@ async def _organizations_able_to_act(
     instances: Mapping[UUID, tuple[InstanceState, PendingAssignees]],
     people: Mapping[UUID, Sequence[Any]],
 ) -> dict[UUID, list[int]]:
-    """Return the organizations with a member who may act, for instances that none is sure to see."""
+    """Return the organizations with a member who may act, where none is sure to see the subject."""
     doubtful = {
         key: (instance, pending)
         for key, (instance, pending) in instances.items()
@@ -301,18 +282,13 @@ async def _organizations_able_to_act(
 
 @dataclass(frozen=True, slots=True)
 class NotificationAudience:
-    """
-    Facts of subjects, by entity id, that decide who is notified.
-
-    :param states: present states, where the event has none
-    """
+    """:param states: present states, where the event has none"""
 
     facts: Mapping[str, SubjectFacts] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[UUID, Definition] = field(default_factory=dict)
 
     def sees(self, person: Caller, stand: SubjectState) -> bool:
-        """Return whether a person may see a subject in the state of an event."""
         facts = self.facts.get(stand.entity_id)
         if facts is None:
             # The sender of an event chooses the readers of a subject without a workflow.
@@ -323,7 +299,6 @@ class NotificationAudience:
         return facts.seen_by(person, CANCELLED.name if is_withdrawn else state)
 
     def asks(self, person: Caller, stand: SubjectState) -> bool:
-        """Return whether the state of an event asks this member of an awaited organization."""
         facts, version = self.facts.get(stand.entity_id), self._version(stand)
         if facts is None or version is None or stand.state is None:
             return person.may_anywhere(ACTS)

@@ -1,9 +1,8 @@
 """
 Renews the assignees of running instances after changes of answers, teams, roles and accounts.
 
-`branches.people` and `assignees.asked_by_person` lock the rights they read until the commit, and every change of teams, roles
-or accounts waits for that lock (`identity.service.share_rights`). So each step taken under the earlier rights is committed
-before its change is handled here, and no assignee is missed.
+No step is missed: `identity.service.share_rights` holds a change of rights back until every step taken under the earlier
+rights is committed.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -62,7 +61,6 @@ class AssignmentRenewal:
 
 
 async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
-    """Renew the assignees of the open reviews of a project after a change of its teams."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="")
     facts = await _facts_by_instance(session, subjects, await assignee_rows.asking_teams(session))
     # Lock the instances of this project only.
@@ -74,9 +72,9 @@ async def renew_for_person(
     session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime, has_left: bool = False
 ) -> None:
     """
-    Renew the assignees of instances that awaited a person, or await them now.
+    Renew the instances that awaited a person, or await them now.
 
-    :param has_left: the account was closed or moved to another organization; authors of documents that await it are notified
+    :param has_left: the account was closed or moved; notify authors of documents that await it
     """
     person = (await identity.load_callers(session, [public_id])).get(public_id)
     awaiting = await assignee_rows.waiting_for(session, public_id=public_id)
@@ -104,7 +102,7 @@ async def renew_for_person(
 async def _notify_authors(
     session: AsyncSession, subjects: Subjects, rows: Sequence[Instance], person: Caller | None, *, now: datetime
 ) -> None:
-    """Notify the authors of documents that await, by name, a person who cannot open them any more."""
+    """Notify authors of documents that await, by name, a person who cannot open them."""
     for key, facts in (await _facts_by_instance(session, subjects, rows)).items():
         row = next(row for row in rows if row.id == key)
         if person is not None and facts.seen_by(person, row.current_state):
@@ -120,7 +118,6 @@ async def _notify_authors(
 
 
 async def _depends_on_people(session: AsyncSession, row: Instance) -> bool:
-    """Return whether the assignees depend on rights of people; a first draft has no assignees."""
     definition, state = await definitions.load(session, row.definition_id), row.current_state
     asks = definition.state(state).review is not None or pending_assignees.by_person(definition, state)
     return asks and not assignees.is_first_draft(row, definition)
@@ -147,7 +144,6 @@ async def _instances_to_answer(
     asking: Iterable[tuple[Instance, WorkflowBranch]],
     facts_by_id: Mapping[UUID, SubjectFacts],
 ) -> frozenset[UUID]:
-    """Return the instances whose branch the person may see and answer now."""
     places = {facts.scope.project for facts in facts_by_id.values()} - {None}
     seats = await branches.seats_of(
         session, user_ids=[person.user_id], project_ids=[key for key in places if key is not None]
@@ -175,7 +171,6 @@ async def _facts_by_instance(
 
 
 async def _renew_locked(session: AsyncSession, facts: Mapping[UUID, SubjectFacts], *, now: datetime) -> None:
-    """Renew the assignees of instances as they are once they are locked."""
     for row in await assignee_rows.hold(session, instance_ids=facts) if facts else ():
         definition = await definitions.load(session, row.definition_id)
         if not assignees.is_first_draft(row, definition):
@@ -187,10 +182,9 @@ BATCH_SIZE = 50
 
 async def refill(db: Database, *, subjects: Subjects) -> None:
     """
-    Renew the work items of running instances whose states ask people by name or by their rights.
+    Renew the work items of states that ask people by name or by their rights, after an upgrade.
 
-    Needed after an upgrade that changes who is asked. It changes nothing that is right already, so it may be stopped and run
-    again; each batch is one transaction.
+    It may be stopped and run again; each batch is one transaction.
     """
     async with db.reading() as session:
         states = pending_assignees.states_by_person(await assignees.running_versions(session))

@@ -1,4 +1,4 @@
-"""The branches of a parallel review as rows. `review` decides the answers."""
+"""The branches of a parallel review as rows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,11 +37,6 @@ SEATED = ("team", "discipline")
 
 
 async def open_round(session: AsyncSession, instance: InstanceState, *, now: datetime) -> None:
-    """
-    Close the pending branches of an instance, and open those of its present state.
-
-    :param instance: after the step
-    """
     row, review = instance.row, instance.state.review
     await assignee_rows.close(session, instance_id=row.id, now=now)
     if review is not None and row.status == InstanceStatus.ACTIVE:
@@ -71,8 +66,7 @@ async def people(session: AsyncSession, instance: InstanceState) -> dict[Assigne
     """
     Return the users who may see the subject and answer, by assignee of the pending branches.
 
-    Locks the rights of people until the transaction ends, for a caller that saves the result. The submitter is included only if
-    a branch names them.
+    Locks the rights of people until the transaction ends.
     """
     rows = await assignee_rows.of_instances(session, [instance.row.id])
     pending = [row for row in rows if row.status == BranchStatus.PENDING]
@@ -86,7 +80,6 @@ async def people(session: AsyncSession, instance: InstanceState) -> dict[Assigne
 async def answerers(
     session: AsyncSession, assignees: Collection[Assignee], *, facts: SubjectFacts, state: str
 ) -> dict[Assignee, frozenset[int]]:
-    """Return the users who may see the subject in a state and answer, by assignee."""
     names_by_kind: dict[str, set[str]] = {}
     for assignee in assignees:
         names_by_kind.setdefault(assignee.kind, set()).add(assignee.name)
@@ -121,11 +114,7 @@ async def seats_of(
 async def visible_branches(
     ctx: RequestContext, session: AsyncSession, instances: Iterable[InstanceState]
 ) -> dict[UUID, tuple[BranchOut, ...]]:
-    """
-    Return the latest round of each instance as the caller may see it, in a fixed number of queries.
-
-    Instances whose definition has no review cost none.
-    """
+    """Return the latest rounds as the caller may see them, in a fixed number of queries."""
     reviewed = {each.row.id: each for each in instances if each.definition.reviews}
     if not reviewed:
         return {}
@@ -168,9 +157,7 @@ async def _assignee_names(session: AsyncSession, rows: Sequence[WorkflowBranch])
 @dataclass(frozen=True, slots=True)
 class HiddenAnswers:
     """
-    The answers that were given hidden, in rounds without a verdict.
-
-    They stay hidden even if the definition has changed since.
+    Answers given hidden, in rounds without a verdict; they stay hidden if the definition changes.
 
     :param unsaid: histories of hidden answers
     :param decided: (instance id, opened version) of rounds with a verdict
@@ -203,13 +190,7 @@ async def hidden_answers(session: AsyncSession, rows: Sequence[WorkflowBranch]) 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """
-    The latest round of one instance, as one caller sees it.
-
-    :param seats: by (user id, project id)
-    :param names: of people, by public id
-    :param assignees: people with a work item
-    """
+    """:param seats: by (user id, project id)"""
 
     instance: InstanceState
     caller: Caller
@@ -291,11 +272,7 @@ class HistoryAnswer:
 async def history_answers(
     session: AsyncSession, steps: Sequence[StepRow], definitions: Mapping[UUID, Definition]
 ) -> dict[UUID, HistoryAnswer | None]:
-    """
-    Return label and comment of each answer by history id, None for a hidden one.
-
-    :param definitions: by instance
-    """
+    """Return the answers by history id, None for a hidden one."""
     ids = {step.instance_id for step in steps if step.action == ANSWER}
     if not ids:
         return {}

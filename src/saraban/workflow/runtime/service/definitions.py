@@ -38,7 +38,6 @@ _CHOSEN = Text(
 
 
 async def load(session: AsyncSession, definition_id: UUID) -> Definition:
-    """Return a version from the cache of the process; versions never change."""
     definition = _cache.get(definition_id)
     if definition is None:
         row = await repository.definition(session, definition_id)
@@ -52,11 +51,7 @@ async def load(session: AsyncSession, definition_id: UUID) -> Definition:
 
 @dataclass(frozen=True, slots=True)
 class StartingWorkflow:
-    """
-    The version that new instances run on, when it was read.
-
-    :param matter: the workflow chosen for it comes before `code`
-    """
+    """:param matter: the workflow chosen for it comes before `code`"""
 
     definition_id: UUID
     definition: Definition

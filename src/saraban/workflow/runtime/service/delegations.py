@@ -1,8 +1,4 @@
-"""
-Delegation of a person's own steps during an absence.
-
-The delegators of a caller are read only when the caller's own rights do not suffice: one query if there are none, two otherwise.
-"""
+"""Delegation of a person's own steps during an absence."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -36,8 +32,6 @@ from saraban.workflow.runtime.schemas import DelegationIn, DelegationOut
 
 @dataclass(frozen=True, slots=True)
 class DelegatedRights:
-    """The delegations to one person that are in force at one moment."""
-
     lent: tuple[tuple[Delegation, Caller], ...] = ()
 
     def of(self, workflow_code: str, project_id: int | None) -> tuple[Caller, ...]:
@@ -69,16 +63,13 @@ async def delegators_of(
     """
     Return the delegators on whose behalf the caller may act now, each with their delegated rights.
 
-    The engine refuses two uses: where a step excludes the submitter, neither person may be the submitter; the right to
-    everything is never delegated.
+    Neither person may be the submitter where a step excludes the submitter.
     """
     return (await delegated_rights_of(ctx, session)).of(workflow_code, project_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Delegates:
-    """The delegates of some people over a period."""
-
     lent: tuple[tuple[Delegation, UUID | None, Caller], ...] = ()
 
     def of(
@@ -97,7 +88,6 @@ class Delegates:
 async def delegates_of(
     session: AsyncSession, user_ids: Collection[int], *, first: datetime, last: datetime
 ) -> Delegates:
-    """Read the delegates of these people from `first` to `last`; one query when there are none."""
     rows = await delegation_rows.lent_by(session, user_ids=user_ids, first=first, last=last) if user_ids else []
     if not rows:
         return Delegates()
@@ -207,7 +197,6 @@ async def listing(
 
 
 async def colleagues(ctx: RequestContext, session: AsyncSession, *, text: str = "") -> tuple[OrganizationMember, ...]:
-    """List possible delegates whose name contains the text, at most `MOST_COLLEAGUES`."""
     folded = text.strip().casefold()
     people = await identity.users_of(session, ctx.caller.organization_ids)
     matches = [person for person in people if person.user_id != ctx.caller.user_id and folded in _search_text(person)]
@@ -233,7 +222,6 @@ async def _find_colleague(session: AsyncSession, caller: Caller, public_id: UUID
 
 
 async def _check_codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[str]:
-    """Check the codes; an empty list is refused, because None delegates every workflow."""
     if wanted is None:
         return []
     if not wanted:

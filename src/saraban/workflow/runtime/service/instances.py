@@ -1,4 +1,4 @@
-"""Starts and ends instances, and returns where they are and what a caller may do there."""
+"""Starts, cancels and shows instances."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ from saraban.workflow.runtime.service.transition_request import HeldInstance
 
 
 class StartingWorkflowChanged(Exception):
-    """New instances run on another version by now; the transaction must be rolled back."""
+    """The transaction must be rolled back."""
 
 
 async def start(
@@ -71,11 +71,7 @@ async def start_found(
     facts: SubjectFacts,
     context: JsonObject | None = None,
 ) -> None:
-    """
-    Start an instance of a version that was read before.
-
-    :raises StartingWorkflowChanged: when new instances run on another version by now
-    """
+    """:raises StartingWorkflowChanged: when new instances run on another version by now"""
     definition = workflow.definition
     step_data.check_context(definition, context or {})
     state = definition.states[definition.initial]
@@ -108,17 +104,12 @@ async def start_found(
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
-    """
-    Lock the instances of these subjects until the transaction ends.
-
-    A change that depends on the state of a workflow calls this first, and reads the state after it.
-    """
+    """Lock the instances of these subjects; call it before reading a state that a change depends on."""
     if entity_ids:
         await repository.instances_of(session, entity_type, entity_ids, lock=True)
 
 
 async def running(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> set[str]:
-    """Return the ids of the entities whose instance has not ended."""
     rows = await repository.instances_of(session, entity_type, entity_ids) if entity_ids else {}
     return {key for key, row in rows.items() if row.status == InstanceStatus.ACTIVE}
 
@@ -133,9 +124,7 @@ async def cancel(
     even_ended: bool = True,
 ) -> None:
     """
-    Put an instance into `cancelled`, from any state; a cancelled instance stays as it is.
-
-    Its subject was withdrawn, which no definition provides for.
+    Put an instance into `cancelled`, from any state.
 
     :param even_ended: False leaves an instance that has ended as it is
     """
@@ -178,9 +167,9 @@ async def renew_pending(
     session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime, answered_by: int = 0
 ) -> None:
     """
-    Renew the work items of an instance after its subject changed its recipients or assignees.
+    Renew the work items after a subject changed its recipients or assignees.
 
-    :param answered_by: key of the user who answered; an assignment to that user alone is removed
+    :param answered_by: key of the user who answered; an assignment to that user is removed
     """
     rows = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
     row = rows.get(facts.entity_id)
@@ -203,11 +192,6 @@ async def states_of(
     facts: Mapping[str, SubjectFacts],
     now: datetime | None = None,
 ) -> dict[str, InstanceState]:
-    """
-    Return the instance of each subject that has one.
-
-    :param now: when given, the rights delegated to the caller at that moment are read
-    """
     rows = await repository.instances_with_files(session, entity_type, entity_ids)
     rights = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else NO_DELEGATED_RIGHTS
     states: dict[str, InstanceState] = {}
@@ -265,7 +249,6 @@ async def envelope_of(
 
 
 def envelope_without_query(after: HeldInstance, waiting: PendingAssignees | None) -> Envelope | None:
-    """Return the envelope after a request, or None if that needs a query."""
     waits = assignees.pending_without_query(after, waiting)
     if waits is None or after.has_files or after.definition.reviews:
         return None
@@ -273,7 +256,6 @@ def envelope_without_query(after: HeldInstance, waiting: PendingAssignees | None
 
 
 async def envelope_after(session: AsyncSession, after: HeldInstance, waiting: PendingAssignees | None) -> Envelope:
-    """Return the envelope after a request, with files, branches and names of people."""
     key = after.row.id
     files = (await step_files(session, [key])).get(key, ()) if after.has_files else ()
     waits = assignees.pending_without_query(after, waiting)
@@ -290,12 +272,7 @@ def envelope(
     waits: WaitingForOut,
     whole: bool = False,
 ) -> Envelope:
-    """
-    Build what one caller sees of one instance.
-
-    :param waits: its assignees, apart from those of its branches
-    :param whole: include the values of its steps
-    """
+    """:param whole: include the values of its steps"""
     row, definition, facts, state = instance.row, instance.definition, instance.facts, instance.state
     is_active = row.status == InstanceStatus.ACTIVE
     decision_facts = decisions.Facts(

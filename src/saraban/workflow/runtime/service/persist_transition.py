@@ -1,8 +1,4 @@
-"""
-Saves a decided step and the automatic steps after it: history, instance, subject, events, audit.
-
-The compare-and-set of `version_no` decides every race.
-"""
+"""Saves a decided step and the automatic steps after it; the compare-and-set decides every race."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -109,7 +105,6 @@ async def _take_step(
 
 
 async def _apply_step(session: AsyncSession, taken: StepTaken) -> None:
-    """Apply the step to its subject, and read the facts again if they changed."""
     held, facts = taken.held, taken.held.facts
     if taken.record.applies and await held.port.apply(session, _subject_step(taken)):
         facts_by_id = await held.port.facts(session, caller=held.caller, entity_ids=[facts.entity_id])
@@ -140,7 +135,6 @@ def _count_items_before(held: HeldInstance) -> int | None:
 
 
 async def _automatic_step(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
-    """Return the automatic step that follows, with the system as its caller."""
     if not step.goes_on or after.row.status != InstanceStatus.ACTIVE:
         return None
     system = replace(after.ctx, caller=await identity.system_caller(session))
@@ -253,7 +247,6 @@ async def _entry_values(
 
 
 async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:
-    """Count the working days of a state from the day it is entered, in the calendar of the project."""
     if state.due_days is None:
         return None
     project = facts.scope.project
@@ -262,7 +255,6 @@ async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, no
 
 
 async def _find_assignee(session: AsyncSession, target: str, facts: SubjectFacts) -> tuple[UUID | None, Caller | None]:
-    """Return the public id of the assignee, and the caller if the account is active."""
     if target == "submitter":
         if facts.submitter_user_id is None:
             return None, None
@@ -377,7 +369,6 @@ def _text_json(label: Text) -> dict[str, str]:
 
 
 def _notify_targets(taken: StepTaken) -> PendingAssignees:
-    """Return the targets of the step's `notify` events."""
     facts = taken.after.facts
     organizations: set[int] = set()
     users: set[int] = set()

@@ -1,9 +1,4 @@
-"""
-Answers in a parallel review: one at a time under the row lock of the instance.
-
-The step that the answers lead to is in the same commit. The order of checks is that of REQ-WFL-02; the version that a client
-sends is the branch's (REQ-WFL-12).
-"""
+"""Answers in a parallel review, in the order of REQ-WFL-02; the versions are those of the branch (REQ-WFL-12)."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -51,12 +46,7 @@ ANSWERED_EVENT = "workflow.answered"
 
 @dataclass(frozen=True, slots=True)
 class AcceptedAnswer:
-    """
-    A valid answer.
-
-    :param answers: by branch, this one included
-    :param step: the verdict, None while other answers are missing
-    """
+    """:param step: the verdict, None while other answers are missing"""
 
     held: HeldInstance
     branch: WorkflowBranch

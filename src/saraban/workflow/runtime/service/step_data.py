@@ -1,4 +1,4 @@
-"""The values of steps: what an action takes, what an instance remembers, what each step changed."""
+"""The values of steps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,8 +23,6 @@ from saraban.workflow.runtime.service import definitions
 
 @dataclass(frozen=True)
 class StepData:
-    """The fields of the steps of one instance; empty if its definition has no schema."""
-
     definition: Definition | None = None
     context: JsonObject = field(default_factory=dict)
     state: str = ""
@@ -47,7 +45,6 @@ class StepData:
 
     @cached_property
     def judged(self) -> frozenset[str]:
-        """Return the actions of the state whose conditions read the payload."""
         return frozenset(
             step.action
             for step in self._transitions.values()
@@ -56,7 +53,6 @@ class StepData:
 
     @property
     def merges(self) -> bool:
-        """Return whether values are kept one by one, so that only new values have to be sent."""
         return self.definition is None or self.definition.merges
 
     def of(self, action: str) -> tuple[Field, ...]:
@@ -94,7 +90,6 @@ NO_STEP_DATA = StepData()
 
 
 async def step_data_of(session: AsyncSession, *, public_id: UUID) -> StepData:
-    """Return the step data of an instance; the caller checks who may see it."""
     row = await repository.instance(session, public_id)
     return NO_STEP_DATA if row is None else step_data_in(row, await definitions.load(session, row.definition_id))
 
@@ -106,14 +101,13 @@ def step_data_in(row: Instance, definition: Definition) -> StepData:
 
 
 def stated_values(definition: Definition, context: JsonObject | None) -> tuple[ValueOut, ...]:
-    """Return the remembered values in the order of the schema, then those it does not name."""
+    """Return the values in the order of the schema, then those it does not name."""
     values, fields = step_data.remembered(context or {}), _fields(definition)
     ordered = [name for name in fields if name in values] + [name for name in values if name not in fields]
     return tuple(_value_out(fields.get(name) or _untyped_field(name), values[name]) for name in ordered)
 
 
 def changed_values(definition: Definition, payload: Any, before: JsonObject) -> tuple[ChangedValueOut, ...]:
-    """Return the values of a payload, each with the value that it replaced."""
     if not isinstance(payload, Mapping):
         return ()
     fields, changes = _fields(definition), []

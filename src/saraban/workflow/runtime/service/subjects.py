@@ -1,4 +1,4 @@
-"""The interface between a workflow and its subjects: documents implement `SubjectPort`, `bootstrap` registers it."""
+"""The interface of a workflow to its subjects."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,7 @@ from saraban.workflow.runtime.service import definitions
 
 @dataclass(frozen=True, slots=True)
 class SubjectStep:
-    """
-    A step as the port of its subject receives it.
-
-    :param caller: the actor, or the delegator on whose behalf they act
-    :param meaning: of the step in its definition
-    """
+    """:param caller: the actor, or the delegator on whose behalf they act"""
 
     facts: SubjectFacts
     caller: Caller
@@ -62,8 +57,6 @@ class SubjectPort(Protocol):
 
 @runtime_checkable
 class ItemPort(Protocol):
-    """Implemented by ports whose subjects carry items."""
-
     async def answer_items(self, session: AsyncSession, facts: SubjectFacts, results: Sequence[ItemResult]) -> None:
         """
         Save answers to single items without a step.
@@ -112,7 +105,6 @@ class Subjects:
 async def readers(
     session: AsyncSession, users: Collection[int], *, named: Iterable[UUID] = (), facts: SubjectFacts, state: str
 ) -> list[Caller]:
-    """Return the people, by key or by public id, who may see a subject in a state; two queries."""
     public_ids = await repository.user_public_ids(session, sorted(users)) if users else {}
     people = await identity.load_callers(session, sorted({*public_ids.values(), *named}))
     return [person for person in people.values() if facts.seen_by(person, state)]
@@ -121,11 +113,7 @@ async def readers(
 async def facts_of(
     session: AsyncSession, rows: Iterable[Instance], *, caller: Caller, subjects: Subjects
 ) -> dict[tuple[str, str], SubjectFacts]:
-    """
-    Return facts by entity type and id, without those that the caller may not see.
-
-    Instances of entity types without a port are left out.
-    """
+    """Return the facts that the caller may see, by entity type and id; types without a port are left out."""
     ids_by_type: dict[str, list[str]] = {}
     for row in rows:
         if row.entity_type in subjects:
@@ -138,7 +126,6 @@ async def facts_of(
 
 
 async def seen(ctx: RequestContext, session: AsyncSession, row: Instance, *, subjects: Subjects) -> SubjectFacts | None:
-    """Return the facts of the subject, or None if the caller may not see it."""
     return (await facts_of(session, [row], caller=ctx.caller, subjects=subjects)).get((row.entity_type, row.entity_id))
 
 

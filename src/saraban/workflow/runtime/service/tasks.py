@@ -36,11 +36,7 @@ MAX_ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """
-    An instance that awaits the caller.
-
-    :param on_behalf_of: the delegators, if it awaits the caller on their behalf alone
-    """
+    """:param on_behalf_of: the delegators, if it awaits the caller on their behalf alone"""
 
     envelope: Envelope
     since: datetime
@@ -50,13 +46,11 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
     """
-    One row of a history, with the labels of its version of the definition.
-
     :param reassigned: the single assignee `before`, if any, and `after`
     :param migrated: the versions `before` and `after`
     :param assignment: the assignee of the next state, and the reason if it was dropped
     :param item_results: as `ItemResultIn`
-    :param nobody: nobody who may see the subject could act in the next state, or answer one of its branches
+    :param nobody: nobody could act in the next state, or answer one of its branches
     """
 
     public_id: UUID
@@ -109,11 +103,7 @@ async def _load_delegated_rights(ctx: RequestContext, session: AsyncSession, now
 async def history(
     ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
 ) -> tuple[HistoryStep, ...]:
-    """
-    Return the steps of one instance, oldest first.
-
-    :raises NotFound: when there is none, or the caller may not see its subject
-    """
+    """:raises NotFound: when there is none, or the caller may not see its subject"""
     instance = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
     return await steps_of(session, [instance])
 
@@ -221,11 +211,9 @@ async def list_tasks(
     now: datetime | None = None,
 ) -> Page[Task]:
     """
-    List the tasks of the caller, newest first.
+    List the tasks of the caller, newest first; a page can be shorter than `limit` and have a next one.
 
-    Permissions and conditions are judged after the work items are read, so a page can be shorter than `limit` and have a next one.
-
-    :param now: when given, the tasks of people who delegate to the caller at that moment are included
+    :param now: when given, the tasks of delegators at that moment are included
     """
     rights = await _load_delegated_rights(ctx, session, now)
     after = Cursor.decode(cursor) if cursor else None
@@ -255,7 +243,6 @@ async def list_tasks(
 async def awaited_instances(
     ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, instances: Collection[UUID]
 ) -> frozenset[UUID]:
-    """Return the instances that await the caller now, in their own right or a delegator's."""
     rights = await delegated_rights_of(ctx, session)
     users = {ctx.caller.user_id} | rights.user_ids
     work_items = await repository.work_items(session, instances, users=users, organizations=ctx.caller.organization_ids)
@@ -306,6 +293,5 @@ def _find_delegators(actions: Sequence[ActionOut], open_branches: Sequence[Branc
 async def may_read_step_file(
     ctx: RequestContext, session: AsyncSession, attachment_id: int, *, subjects: Subjects
 ) -> bool:
-    """Return whether a file belongs to a step that the caller may see."""
     row = await repository.instance_of_file(session, attachment_id)
     return row is not None and await seen(ctx, session, row, subjects=subjects) is not None

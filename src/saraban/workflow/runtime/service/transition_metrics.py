@@ -1,8 +1,4 @@
-"""
-Counts, times and logs every attempted transition (REQ-WFL-15).
-
-A repetition is no attempt, nor is a request for an instance that the caller may not see.
-"""
+"""Counts, times and logs every attempted transition, but no repetition (REQ-WFL-15)."""
 
 from uuid import UUID
 
@@ -55,7 +51,6 @@ def count_unread(error: Exception) -> None:
 
 
 def report(request: TransitionRequest, milliseconds: float, error: Exception | None = None) -> None:
-    """Count and log an attempt after its commit or failure, and the automatic steps of the commit."""
     outcome, code, action = outcome_of(error), request.workflow_code, request.command.action
     if outcome == "system_error" and error is not None:
         error.add_note(f"Counted as a failed step of {code}.")

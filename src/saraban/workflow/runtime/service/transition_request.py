@@ -1,4 +1,4 @@
-"""The request for one instance, the locked instance, the decision and the step that was taken."""
+"""The request for one instance, its decision and the step that was taken."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,6 @@ class Command:
 
     @classmethod
     def answering(cls, order: BranchAnswerIn, if_match: frozenset[str] | None = None) -> "Command":
-        """Return the command of an answer in a review; the versions are those of the branch."""
         files, version = tuple(order.attachment_public_ids), order.client_version_no
         items = _item_results(order.payload.item_results)
         return cls(ANSWER, order.comment or None, {}, files, version, if_match, order.answer, order.on_behalf_of, items)
@@ -144,7 +143,7 @@ class HeldInstance(InstanceState):
     """
     An instance under its row lock.
 
-    :param seat: the delegator on whose behalf the caller acts
+    :param seat: the delegator
     """
 
     port: SubjectPort
@@ -176,11 +175,9 @@ def acting_organization(held: HeldInstance) -> int | None:
 @dataclass(frozen=True, slots=True)
 class StepRecord:
     """
-    Extra records of a step that is not ordinary.
-
     :param details: of the history and the audit entry
     :param values: columns of the instance, saved by the same compare-and-set
-    :param applies: False for a step that leaves the state, and so the subject, unchanged
+    :param applies: False for a step that leaves the subject unchanged
     :param asks: key of the only user whom the step asks
     """
 
@@ -214,7 +211,6 @@ class StepTaken:
     """
     A step while it is saved.
 
-    :param record: with the values of the state that it enters
     :param after: the instance after the step
     :param waiting: its assignees after the step
     :param key: of its history
@@ -233,11 +229,9 @@ class StepTaken:
 @dataclass(frozen=True, slots=True)
 class Transitioned:
     """
-    The result of a request.
-
     :param taken: the requested step, then the automatic ones
-    :param after: the instance after them; None for a repetition
-    :param waiting: the assignees then, if they were read
+    :param after: None for a repetition
+    :param waiting: the assignees, if they were read
     """
 
     instance_id: UUID
@@ -250,14 +244,9 @@ class Transitioned:
 @dataclass(slots=True, eq=False)
 class TransitionRequest:
     """
-    One request for one instance.
-
-    :param is_known: the definition has the action; other names are not metric labels, which clients could flood
-    :param seen_state: at the first read
-    :param seen_version: the version when the request arrived, if a concurrent request had read it; for a request without a version
-        it tells a lost race from an impossible action
-    :param read_version: the version that this request read
-    :param is_visible: the caller may see the instance; otherwise a refusal is not counted
+    :param is_known: the definition has the action; other names are no metric labels
+    :param seen_version: the version when the request arrived, if a concurrent request had read it: tells a lost race
+    :param is_visible: otherwise a refusal is not counted
     :param done: by the latest attempt of its transaction
     """
 
@@ -275,23 +264,18 @@ class TransitionRequest:
 
 
 class DecisionPolicy(ABC):
-    """
-    Decides the requests of one endpoint.
-
-    :param path: the last part of the endpoint's address, without an id
-    """
+    """:param path: the last part of the endpoint's address, without an id"""
 
     path: ClassVar[str]
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """Return the request's content that is not in its command."""
         return {}
 
     @abstractmethod
     async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
         """
-        Decide a request under the row lock, and save what comes before the step.
+        Decide under the row lock, and save everything that comes before the step.
 
         :raises DomainError: the transaction must be rolled back
         """

@@ -1,8 +1,4 @@
-"""
-Transitions: each is one transaction, under the row lock of its instance (REQ-WFL-02, decision 61).
-
-The row lock and the compare-and-set of `version_no` decide every race, without Redis.
-"""
+"""Transitions: each is one transaction under the row lock of its instance (REQ-WFL-02, decision 61)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -42,8 +38,6 @@ from saraban.workflow.runtime.service.transition_request import (
 
 
 class ByRight(DecisionPolicy):
-    """Decides a step in the caller's own right, or on behalf of a delegator."""
-
     path = "transitions"
 
     async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
@@ -57,8 +51,6 @@ BY_RIGHT = ByRight()
 
 
 class Transitions:
-    """Runs every change of a running instance; one object per process."""
-
     def __init__(self, db: Database, subjects: Subjects, idempotency: Idempotency) -> None:
         self._db, self._subjects, self._idempotency = db, subjects, idempotency
         self._concurrent: dict[UUID, list[TransitionRequest]] = {}  # by instance
@@ -101,11 +93,7 @@ class Transitions:
         return request.done
 
     async def step(self, request: TransitionRequest, session: AsyncSession) -> Receipt:
-        """
-        Lock the instance, decide and save, in the session's transaction.
-
-        :raises NotFound: when there is none, or the caller may not see its subject
-        """
+        """:raises NotFound: when there is none, or the caller may not see its subject"""
         locked = await repository.lock_instance(session, request.instance_id, wait=False)
         if locked is None and (row := await repository.instance(session, request.instance_id)) is not None:
             # Another transaction holds the lock: this request was made for the version before it.
@@ -172,7 +160,6 @@ async def check_running(session: AsyncSession, held: HeldInstance, request: Tran
 
 
 async def _advance(session: AsyncSession, held: HeldInstance, command: Command) -> tuple[HeldInstance, Step]:
-    """Decide by the caller's own right; read the delegators only if that does not suffice."""
     facts = _decision_facts(held, command)
     position = (held.definition, held.row.current_state, command.action)
     seats: tuple[Caller, ...] = ()
@@ -219,11 +206,7 @@ async def _was_just_taken(session: AsyncSession, row: Instance, command: Command
 async def _was_allowed(
     session: AsyncSession, held: HeldInstance, command: Command, all_facts: Iterable[decisions.Facts]
 ) -> bool:
-    """
-    Return whether the caller could have acted one step earlier: a lost race or a second click.
-
-    A client that names the present version has seen that step, and gets the plain refusal.
-    """
+    """Return whether the caller could have acted one step earlier: a lost race or a second click."""
     if command.names_a_version:
         return False
     latest = await repository.latest_step(session, held.row.id)
