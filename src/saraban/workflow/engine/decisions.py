@@ -30,7 +30,7 @@ class TransitionNotPossible(DomainError):
 
 
 class ActionForbidden(DomainError):
-    """The action exists here, and is somebody else's to take."""
+    """The caller may not take this action; somebody else may."""
 
     kind, code = ErrorKind.FORBIDDEN, "WORKFLOW_ACTION_FORBIDDEN"
     says = Text("คุณไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "You do not have permission to act in this step.")
@@ -41,7 +41,7 @@ class ActionForbidden(DomainError):
 
 
 class ConditionNotMet(DomainError):
-    """Everything fits but the condition that the definition sets for this action."""
+    """The definition's condition for this action does not hold."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_CONDITION_NOT_MET"
     says = Text("เงื่อนไขสำหรับการดำเนินการนี้ไม่ผ่าน", "The condition for this action is not met.")
@@ -273,7 +273,7 @@ def seated(require: Require, facts: Facts) -> bool:
 
 
 def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
-    """Return the caller's organizations that may take the step, or None if it needs one."""
+    """Return the organizations in which the caller takes the step; None if a required seat is missing."""
     caller, subject = facts.caller, facts.subject
     seats = caller.organization_ids
     is_assignee = "assignee" in require.party and caller.user_id in subject.assignee_user_ids

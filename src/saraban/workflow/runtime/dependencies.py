@@ -53,7 +53,7 @@ def if_match(
         Header(
             max_length=200,
             description="`versionNo` of the workflow in quotes, which is the `ETag` of the instance. "
-            "The `ETag` of a document is another thing, and refused.",
+            "The `ETag` of a document is refused.",
             examples=['"3"'],
         ),
     ] = None,

@@ -120,7 +120,7 @@ _SUBJECTS: AnySelect = (
         _type_code.in_(sa.bindparam("type_codes", expanding=True)),
     )
     .order_by(_link.c.position)
-    # In this order: with a hundred thousand documents in one project MariaDB would otherwise begin with the project.
+    # With 100,000 documents in one project, MariaDB would otherwise begin with the project.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
 

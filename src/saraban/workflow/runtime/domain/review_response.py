@@ -12,7 +12,7 @@ from saraban.workflow.language.subject import SubjectFacts
 
 
 class BranchClosed(DomainError):
-    """The branch has been answered, or the review is over: what was answered stays."""
+    """The branch has its answer, or the review has ended; answers cannot be changed."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_BRANCH_CLOSED"
     says = Text(

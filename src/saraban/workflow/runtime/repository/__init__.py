@@ -38,7 +38,7 @@ _HAS_FILES = (
     .where(WorkflowHistory.instance_id == _INSTANCES.c.id, Attachment.workflow_history_id == WorkflowHistory.id)
     .correlate(_INSTANCES)
 )
-# Weighing the index on the key and the version takes MariaDB as long as reading the row.
+# MariaDB weighs the index on id and version as long as it reads the row.
 _HINTED = _INSTANCE.add_columns(_HAS_FILES).with_hint(_INSTANCES, "USE INDEX (PRIMARY)", "mariadb")
 _CHANGE_INSTANCE = sa.update(_INSTANCES).where(
     _INSTANCES.c.id == sa.bindparam("public_id"), _INSTANCES.c.version_no == sa.bindparam("expected")
@@ -217,7 +217,7 @@ async def inbox_page(
     branches += [
         _select_assignee_items(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)
     ]
-    merged = sa.union(*branches).subquery()  # not ALL: one instance can wait for several of the caller's organizations
+    merged = sa.union(*branches).subquery()  # not ALL: an instance can await several organizations of the caller
     statement = (
         sa.select(merged.c.created_at, merged.c.instance_id)
         .order_by(merged.c.created_at.desc(), merged.c.instance_id.desc())
@@ -343,7 +343,7 @@ EVERYWHERE, EVERY_TYPE = 0, ""
 _ANY_MATTER = Matter("", EVERYWHERE, EVERY_TYPE)
 
 
-# The project before the installation, and within either a type before all: the greater key is the more specific.
+# The greater key is more specific: a project before the installation, a type before all types.
 _CHOSEN = (
     sa.select(WorkflowAssignment.workflow_code)
     .where(
@@ -365,7 +365,7 @@ _STARTING = (
     .limit(1)
 )
 _NEW = {column.name: sa.bindparam(f"new_{column.name}", type_=column.type) for column in _INSTANCES.c}
-# Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
+# One statement inserts and checks the version, so that nothing is read under the lock of a series.
 _START = sa.insert(_INSTANCES).from_select(
     list(_NEW),
     sa.select(*(value.label(name) for name, value in _NEW.items())).where(

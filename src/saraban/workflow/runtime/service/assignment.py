@@ -144,9 +144,9 @@ async def _instances_to_answer(
     asking: Iterable[tuple[Instance, WorkflowBranch]],
     facts_by_id: Mapping[UUID, SubjectFacts],
 ) -> frozenset[UUID]:
-    places = {facts.scope.project for facts in facts_by_id.values()} - {None}
+    project_ids = {facts.scope.project for facts in facts_by_id.values()} - {None}
     seats = await branches.seats_of(
-        session, user_ids=[person.user_id], project_ids=[key for key in places if key is not None]
+        session, user_ids=[person.user_id], project_ids=[key for key in project_ids if key is not None]
     )
     return frozenset(
         row.id

@@ -26,7 +26,7 @@ from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
 
 
 class VersionConflict(DomainError):
-    """The version that the client saw is not the present one any more."""
+    """`clientVersionNo` is not the present version."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
     says = Text(
@@ -36,14 +36,14 @@ class VersionConflict(DomainError):
 
 
 class VersionLost(VersionConflict):
-    """Another step was written between the lock and the update."""
+    """Another step was saved at the same moment."""
 
     says = Text("เกิด Conflict กรุณารีเฟรชและลองใหม่", "Somebody else acted at the same moment. Refresh and try again.")
     recovery = (Text("รีเฟรชหน้า", "Refresh the page."), Text("ลองดำเนินการอีกครั้ง", "Try the action again."))
 
 
 class StaleInstance(Stale):
-    """`If-Match` names another version than the present one."""
+    """`If-Match` does not name the present version."""
 
     code = "WORKFLOW_PRECONDITION_FAILED"
     says = Text(
