@@ -455,7 +455,7 @@ class TestSeriesWithoutCounter:
     async def test_is_listed_behind_more_names_than_one_look(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(search, "_NAMES", 1)
+        monkeypatch.setattr(search, "_NAMES_PER_READ", 1)
         allocator = world.allocator()
         for recipient in ("ผรม.1", "ผรม.2"):
             await world.take(allocator, world.letter(recipient=recipient))

@@ -48,7 +48,7 @@ class TestUtilization:
         assert REGISTRY.get_sample_value("docnum_sequence_utilization_ratio", {"rank": "1"}) == used.ratio
 
     async def test_shows_the_fullest_series_only(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(ledger, "_SHOWN", 1)
+        monkeypatch.setattr(ledger, "_MOST_REPORTED", 1)
         allocator = world.allocator()
         for recipient in ("ผรม.1", "ผรม.2", "สคฉ.3"):
             await world.take(allocator, world.letter(recipient=recipient))

@@ -33,5 +33,5 @@ add_import_routes(
     reads=READ_LIMIT,
 )
 router = APIRouter(prefix="/document-numbering", tags=["Document numbering"])
-for room in (issue.router, register.router, formats.router, ranges.router, _imports):
-    router.include_router(room)
+for part in (issue.router, register.router, formats.router, ranges.router, _imports):
+    router.include_router(part)

@@ -1,4 +1,4 @@
-"""Numbering as the rest of the product sees it: plan, issue, preview, the life of a number, and the formats."""
+"""Public interface of numbering for other packages."""
 
 from saraban.numbering.formats.domain import FormatDraft, FormatTarget
 from saraban.numbering.formats.service import (

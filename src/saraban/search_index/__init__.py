@@ -1,1 +1,1 @@
-"""What texts lead to: the index that search and registers find documents, circulations and drawings by."""
+"""The full-text index of documents, circulations and drawings."""

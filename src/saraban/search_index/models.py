@@ -1,4 +1,4 @@
-"""The queue of changes that the index of search follows, and the nodes that follow it."""
+"""The queue of changes for the search index, and the nodes that follow it."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,9 +11,9 @@ from saraban.kit.db import Base
 
 class SearchChange(Base):
     """
-    A change of a document, circulation or drawing; of an organization or a person, another name.
+    A changed document, circulation or drawing, or a renamed organization or person.
 
-    Rows are kept until each node has read them. No `id` is used twice.
+    Rows stay until every node has read them. No `id` is reused.
 
     :param kind: a value of `SearchKind` or `NameOf`
     """

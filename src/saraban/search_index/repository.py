@@ -1,4 +1,4 @@
-"""Rows of the queue of changes, and of the nodes that follow it."""
+"""Reads and writes of the queue of changes and its nodes."""
 
 from collections.abc import Collection, Iterable
 from datetime import timedelta
@@ -15,14 +15,14 @@ from saraban.kit.db import table_of
 from saraban.search_index.domain.kinds import NameOf
 from saraban.search_index.models import SearchChange, SearchNode
 
-ABSENT: Final = timedelta(days=1)  # after which a node holds back no rows, and rebuilds its index when it returns
+ABSENT: Final = timedelta(days=1)  # absence after which a node keeps no rows, and must rebuild its index
 _CLOCK: Final = SystemClock(ZoneInfo("UTC"))
 _changes, _nodes = table_of(SearchChange), table_of(SearchNode)
 
 
 async def note_changes(session: AsyncSession, kind: int, public_ids: Iterable[UUID]) -> None:
     """
-    Have each node index these once the transaction has ended.
+    Queue entries for every node; the transaction's commit makes them visible.
 
     :param kind: a value of `SearchKind` or `NameOf`
     """
@@ -31,21 +31,21 @@ async def note_changes(session: AsyncSession, kind: int, public_ids: Iterable[UU
 
 
 @cache
-def _noting(kind: int, heads: sa.Table) -> sa.Insert:
+def _queue_statement(kind: int, heads: sa.Table) -> sa.Insert:
     keys: sa.BindParameter[list[int]] = sa.bindparam("keys", expanding=True)
     rows = sa.select(sa.literal(kind), heads.c.uuid).where(heads.c.id.in_(keys)).order_by(heads.c.id)
     return sa.insert(_changes).from_select(["kind", "head_uuid"], rows)
 
 
 async def note_keys(session: AsyncSession, kind: int, heads: sa.Table, keys: Collection[int]) -> None:
-    """Do the same with many by their keys."""
-    await session.execute(_noting(kind, heads), {"keys": list(keys)})
+    """Queue entries by their keys in the table `heads`."""
+    await session.execute(_queue_statement(kind, heads), {"keys": list(keys)})
 
 
 async def queue_renamed(
     session: AsyncSession, *, organizations: Collection[UUID] = (), people: Collection[UUID] = ()
 ) -> None:
-    """Have each node index what contains the names of these: the transaction changes the names."""
+    """Queue all entries that contain names of these; for the transaction that changes the names."""
     await note_changes(session, NameOf.ORGANIZATION, organizations)
     await note_changes(session, NameOf.PERSON, people)
 
@@ -62,12 +62,12 @@ async def changes_after(session: AsyncSession, position: int, *, limit: int | No
 
 
 async def read_position(session: AsyncSession, node: UUID) -> int | None:
-    """Return the position of a node, None for a node that is unknown or has been away for too long."""
+    """Return a node's position; None for a node that is unknown or was absent for too long."""
     return await session.scalar(sa.select(_nodes.c.position).where(_nodes.c.id == node))
 
 
 async def add_node(node: UUID, session: AsyncSession) -> int:
-    """Add a node that begins to build its index, and return its position: no open transaction has a smaller `id`."""
+    """Add a node that starts to build its index; return its position, below the `id` of every open transaction."""
     position = await session.scalar(sa.select(sa.func.max(_nodes.c.position))) or 0
     await session.execute(sa.insert(_nodes).values(id=node, position=position, seen_at=_CLOCK.now()))
     return position
@@ -78,7 +78,7 @@ async def remove_node(node: UUID, session: AsyncSession) -> None:
 
 
 async def record_position(node: UUID, session: AsyncSession, position: int) -> bool:
-    """Save how far a node has read, delete the changes that every node has read, and return whether the node is known."""
+    """Save a node's position, delete changes that every node has read; return whether the node exists."""
     now = _CLOCK.now()
     saved = await session.execute(sa.update(_nodes).where(_nodes.c.id == node).values(position=position, seen_at=now))
     if saved.rowcount == 0:  # type: ignore[attr-defined]

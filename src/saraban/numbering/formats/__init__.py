@@ -1,1 +1,1 @@
-"""Number formats: the template parser, previews, collisions, history."""
+"""Number formats: parsing, previews, collisions, history."""

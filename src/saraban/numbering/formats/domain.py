@@ -1,8 +1,8 @@
 """
-Formats as they are edited: what is wanted, a template taken apart, and whether two can print the same number.
+Edited formats: drafts, parsing for an editor, and collisions.
 
-Each template is read as a small automaton over characters, tokens standing for the codes they can print; two formats
-collide when some text is accepted by both (REQ-FMT-11: saving such a format warns and names the other).
+Each template becomes a small automaton over characters; two formats collide when both accept some text. Saving such a
+format warns and names the other (REQ-FMT-11).
 """
 
 from collections import deque
@@ -64,7 +64,7 @@ SHIPPED: dict[str | None, tuple[str, str]] = {
 
 
 class FormatStale(Stale):
-    """The format was changed by somebody else since it was read."""
+    """Another user has changed the format since it was read."""
 
     code = "NUMBER_FORMAT_STALE"
     says = Text("รูปแบบเลขที่ถูกแก้ไขโดยผู้อื่นแล้ว", "Somebody else has changed this number format.")
@@ -72,7 +72,7 @@ class FormatStale(Stale):
 
 
 class FormatInUse(DomainError):
-    """Numbers were printed with the format; they could not be explained without it."""
+    """Issued numbers have this format, which explains them."""
 
     kind, code = ErrorKind.CONFLICT, "FORMAT_IN_USE"
     says = Text(
@@ -83,7 +83,7 @@ class FormatInUse(DomainError):
 
 
 class FormatTarget(NamedTuple):
-    """What a format is for: a type of a project, or some of its documents; without a type it is the project's default."""
+    """A type of a project, or documents with certain codes; without a type, the project's default."""
 
     project_public_id: UUID
     type_code: str | None = None
@@ -92,7 +92,7 @@ class FormatTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatDraft:
-    """:param resets: None leaves it to the template: whether a period is printed"""
+    """:param resets: None: true if the template prints a period"""
 
     template: str
     description: str | None = None
@@ -103,10 +103,8 @@ class FormatDraft:
 
 def checked_template(wanted: FormatDraft, *, drawing: bool) -> Template:
     """
-    Read the wanted template.
-
     :raises TemplateInvalid: naming the position
-    :raises Invalid: for a reset that would print the same numbers again
+    :raises Invalid: for a reset that would repeat numbers
     """
     template = Template.parse(wanted.template, drawing=drawing)
     if wanted.resets and not template.prints_period:
@@ -135,8 +133,6 @@ class PrintRule:
 
 @dataclass(frozen=True, slots=True)
 class SeriesPrinter:
-    """Prints the numbers of one series."""
-
     template: Template
     values: Mapping[str, str]
     revision: str
@@ -151,8 +147,8 @@ class SeriesPrinter:
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
     """
-    :param start: of its first character, from 0; `end` is after its last
-    :param token: the token's name, None for literal text and for what is no token
+    :param start: from 0; `end` is exclusive
+    :param token: the token's name; None for literal text and invalid tokens
     """
 
     start: int
@@ -165,9 +161,9 @@ class TemplatePiece:
 @dataclass(frozen=True, slots=True)
 class ParsedTemplate:
     """
-    :param text: the template as it is read, with one spelling for each character: places refer to it
-    :param template: None while something is wrong
-    :param faults: of the pieces, and of the whole when every piece is in order
+    :param text: the folded template, which positions refer to
+    :param template: None with any fault
+    :param faults: of the pieces; of the template if every piece is valid
     """
 
     text: str
@@ -177,7 +173,7 @@ class ParsedTemplate:
 
 
 def parse_template(text: str, *, drawing: bool = False, pointer: str = "/template") -> ParsedTemplate:
-    """Take a template apart, whatever is wrong with it; nothing is raised."""
+    """Parse a template without raising; faults are part of the result."""
     folded = fold(text)
     pieces = tuple(_piece(folded, span, drawing=drawing, pointer=pointer) for span in part_spans(folded))
     faults = tuple(piece.fault for piece in pieces if piece.fault is not None)
@@ -201,11 +197,7 @@ def _piece(text: str, span: tuple[int, int], *, drawing: bool, pointer: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class TemplateShape:
-    """
-    A template with what its tokens can print.
-
-    :param codes: token name to the codes it may print; a token that is missing prints anything
-    """
+    """:param codes: codes that each token may print; a missing token prints the empty text"""
 
     template: Template
     codes: Mapping[str, frozenset[str]]
@@ -219,19 +211,19 @@ class TemplateShape:
         numbers: Mapping[tuple[str, str], frozenset[str]],
     ) -> Self:
         """
-        :param target: the type that the format is for, and what it is narrowed to
-        :param numbers: what each sub type prints
+        :param target: the format's type, and its narrowing
+        :param numbers: printed numbers by type and sub type
         """
-        known, (type_code, narrowing) = dict(codes), target
+        token_codes, (type_code, narrowing) = dict(codes), target
         if type_code is not None:
-            known[tokens.CORR_TYPE] = frozenset({type_code})
+            token_codes[tokens.CORR_TYPE] = frozenset({type_code})
             if narrowing.sub_type:
-                known[tokens.SUB_TYPE] = numbers.get((type_code, narrowing.sub_type), frozenset())
+                token_codes[tokens.SUB_TYPE] = numbers.get((type_code, narrowing.sub_type), frozenset())
         if narrowing.rfa_type:
-            known[tokens.RFA_TYPE] = frozenset({narrowing.rfa_type})
+            token_codes[tokens.RFA_TYPE] = frozenset({narrowing.rfa_type})
         if narrowing.discipline:
-            known[tokens.DISCIPLINE] = frozenset({narrowing.discipline})
-        return cls(template, known)
+            token_codes[tokens.DISCIPLINE] = frozenset({narrowing.discipline})
+        return cls(template, token_codes)
 
 
 class _Automaton:
@@ -248,17 +240,17 @@ class _Automaton:
 
     def _append(self, part: TemplateText | TemplateToken, codes: Mapping[str, frozenset[str]]) -> None:
         if isinstance(part, TemplateText):
-            self._words([part.text])
+            self._add_words([part.text])
         elif part.name == tokens.SEQ:
-            self._repeat(_DIGIT, least=part.width)
+            self._add_repetition(_DIGIT, least=part.width)
         elif part.name in tokens.PERIODS:
-            self._repeat(_DIGIT, least=_DIGITS_OF.get(part.name, 4), loops=False)
+            self._add_repetition(_DIGIT, least=_DIGITS_OF.get(part.name, 4), loops=False)
         elif part.name == tokens.REV:
-            self._repeat(_LETTER, least=1)
+            self._add_repetition(_LETTER, least=1)
         else:
-            self._words(codes.get(part.name) or [""])
+            self._add_words(codes.get(part.name) or [""])
 
-    def _words(self, words: Iterable[str]) -> None:
+    def _add_words(self, words: Iterable[str]) -> None:
         start, ends = self.accepting, []
         for word in words:
             state = start
@@ -271,7 +263,7 @@ class _Automaton:
         for end in ends:
             self.edges[end].append(("", self.accepting))
 
-    def _repeat(self, character: str, *, least: int, loops: bool = True) -> None:
+    def _add_repetition(self, character: str, *, least: int, loops: bool = True) -> None:
         for _ in range(least):
             self.edges[self.accepting].append((character, len(self.edges)))
             self.edges.append([])
@@ -279,9 +271,9 @@ class _Automaton:
             self.edges[self.accepting].append((character, self.accepting))
 
 
-def can_collide(one: TemplateShape, other: TemplateShape) -> bool:
-    """Return whether some number could be printed by both; formats too big to compare count as meeting."""
-    left, right = _Automaton(one), _Automaton(other)
+def can_collide(left_shape: TemplateShape, right_shape: TemplateShape) -> bool:
+    """Return whether both formats could print some number; true for formats too large to compare."""
+    left, right = _Automaton(left_shape), _Automaton(right_shape)
     seen = {(0, 0)}
     queue = deque(seen)
     while queue:

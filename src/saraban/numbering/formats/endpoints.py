@@ -1,4 +1,4 @@
-"""`/document-numbering/configs`: the number formats of projects."""
+"""`/document-numbering/configs`: number formats of projects."""
 
 from typing import Annotated
 from uuid import UUID
@@ -49,19 +49,19 @@ async def list_formats(
 ) -> PageOut[FormatOut]:
     """The formats of one project, or of every project whose formats the caller may read."""
     page = await service.list_formats(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
-    return PageOut[FormatOut](items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[FormatOut](items=[_format_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/configs/parse", dependencies=READ_LIMIT, summary="Take a template apart")
 async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Language) -> ParsedTemplateOut:
-    """For an editor: tokens and faults with their places. A template that is wrong is an answer like any other."""
-    found = parse_template(body.template, drawing=body.drawing)
+    """For an editor: tokens and faults with their positions. An invalid template is a normal response."""
+    parsed = parse_template(body.template, drawing=body.drawing)
     return ParsedTemplateOut(
-        template=found.text,
-        valid=found.template is not None,
-        pieces=[_piece(piece, language) for piece in found.pieces],
-        faults=[fault.text.say(language, fault.values) for fault in found.faults],
-        prints_period=found.template is not None and found.template.prints_period,
+        template=parsed.text,
+        valid=parsed.template is not None,
+        pieces=[_piece_out(piece, language) for piece in parsed.pieces],
+        faults=[fault.text.say(language, fault.values) for fault in parsed.faults],
+        prints_period=parsed.template is not None and parsed.template.prints_period,
     )
 
 
@@ -69,7 +69,7 @@ async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Lan
 async def preview_format(
     body: FormatPreviewIn, session: ReadSession, ctx: Context, language: Language
 ) -> FormatPreviewOut:
-    """The next three numbers of the series that counted last, before and after, and what the format could meet."""
+    """The next three numbers of recent series, before and after, and the formats that could collide."""
     effect = await service.format_effect(ctx, session, body.target, body.draft)
     return FormatPreviewOut(
         template=effect.template.text,
@@ -92,7 +92,7 @@ async def delete_format(
     ctx: Context,
     reason: Annotated[str, SingleLine(500, shortest=5), Query(description="Kept in the audit.")],
 ) -> None:
-    """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
+    """Its documents then take the next matching format: the type's, the project's default, or the system's fallback."""
     await db.transact(service.delete_format, ctx, public_id=public_id, reason=reason)
 
 
@@ -102,15 +102,15 @@ async def read_format(
 ) -> FormatOut:
     """With the formats of the project that could print the same number, as `warnings`."""
     row = await service.read_format(ctx, session, public_id=public_id)
-    return await _shown(session, row, response, language)
+    return await _respond_with_format(session, row, response, language)
 
 
 @router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
 async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
-    """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
+    """Creates or replaces the format; issued numbers keep theirs."""
     row = await db.transact(service.save_format, ctx, body.target, body.draft)
     async with read_after_commit(db) as session:
-        return await _shown(session, row, response, language)
+        return await _respond_with_format(session, row, response, language)
 
 
 @router.put("/configs/{publicId}", summary="Change a number format")
@@ -123,19 +123,19 @@ async def change_format(
     language: Language,
     if_match: Annotated[str | None, Header(max_length=40)] = None,
 ) -> FormatOut:
-    """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
+    """Omitted fields stay. `If-Match` with the format's version refuses to overwrite another user's change."""
     version = _version(if_match)
     row = await db.transact(service.change_format, ctx, public_id=public_id, version=version, changes=body)
     async with read_after_commit(db) as session:
-        return await _shown(session, row, response, language)
+        return await _respond_with_format(session, row, response, language)
 
 
-async def _shown(session: AsyncSession, row: FormatRow, response: Response, language: str) -> FormatOut:
+async def _respond_with_format(session: AsyncSession, row: FormatRow, response: Response, language: str) -> FormatOut:
     response.headers["ETag"] = f'"{row.format.version}"'
-    return _format(row, await service.colliding_formats(session, row), language)
+    return _format_out(row, await service.colliding_formats(session, row), language)
 
 
-def _format(row: FormatRow, colliding: list[FormatRow] | None = None, language: str = "th") -> FormatOut:
+def _format_out(row: FormatRow, colliding: list[FormatRow] | None = None, language: str = "th") -> FormatOut:
     return FormatOut.from_object(
         row.format,
         **{name: code or None for name, code in service.narrowed_columns(row.format.narrowing).items()},
@@ -147,7 +147,7 @@ def _format(row: FormatRow, colliding: list[FormatRow] | None = None, language: 
     )
 
 
-def _piece(piece: TemplatePiece, language: str) -> TemplatePieceOut:
+def _piece_out(piece: TemplatePiece, language: str) -> TemplatePieceOut:
     meaning, sample = TOKEN_MEANINGS.get(piece.token or "", (None, None))
     return TemplatePieceOut.from_object(
         piece,

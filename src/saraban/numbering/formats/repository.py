@@ -1,4 +1,4 @@
-"""Saved formats: read for lists and previews, locked for a change, with their history."""
+"""Reads and locks of saved formats and their history."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -23,10 +23,10 @@ from saraban.numbering.series.models import (
 from saraban.projects.models import CorrespondenceSubType, CorrespondenceType, Discipline, Project, RfaType
 
 _recipient = aliased(Organization, name="recipient")
-_NARROWED = (NumberFormat.sub_type_code, NumberFormat.rfa_type_code, NumberFormat.discipline_code)
+_NARROWING_COLUMNS = (NumberFormat.sub_type_code, NumberFormat.rfa_type_code, NumberFormat.discipline_code)
 
 
-def _formats() -> AnySelect:
+def _format_statement() -> AnySelect:
     return (
         sa.select(NumberFormat, Project.id, Project.public_id, Project.project_code, CorrespondenceType.type_code)
         .join(Project, Project.id == NumberFormat.project_id)
@@ -37,8 +37,8 @@ def _formats() -> AnySelect:
 async def formats_page(
     session: AsyncSession, *, project_ids: Sequence[int] | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
-    """Return the formats of these projects, or of all where `project_ids` is None."""
-    statement = _formats()
+    """Return the formats of these projects; None for all projects."""
+    statement = _format_statement()
     if project_ids is not None:
         statement = statement.where(NumberFormat.project_id.in_(project_ids))
     statement = newest_first(
@@ -49,12 +49,12 @@ async def formats_page(
 
 
 async def format_by_public_id(session: AsyncSession, public_id: UUID) -> FormatRow | None:
-    row = (await session.execute(_formats().where(NumberFormat.public_id == public_id))).first()
+    row = (await session.execute(_format_statement().where(NumberFormat.public_id == public_id))).first()
     return None if row is None else FormatRow(*row)
 
 
 async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = DEFAULT_FORMAT) -> FormatRow | None:
-    statement = _formats().where(
+    statement = _format_statement().where(
         NumberFormat.project_id == project_id,
         NumberFormat.type_key == key.type_id,
         NumberFormat.sub_type_code == key.narrowing.sub_type,
@@ -66,7 +66,7 @@ async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = 
 
 
 async def lock_format(session: AsyncSession, saved: NumberFormat) -> bool:
-    """Hold a format, as it stands now, until the transaction ends; False when it is gone."""
+    """Lock and reload a format; return False when it is deleted."""
     statement = (
         sa.select(NumberFormat)
         .where(NumberFormat.id == saved.id)
@@ -77,12 +77,12 @@ async def lock_format(session: AsyncSession, saved: NumberFormat) -> bool:
 
 
 async def formats_of_project(session: AsyncSession, project_id: int) -> list[FormatRow]:
-    rows = (await session.execute(_formats().where(NumberFormat.project_id == project_id))).all()
+    rows = (await session.execute(_format_statement().where(NumberFormat.project_id == project_id))).all()
     return [FormatRow(*row) for row in rows]
 
 
 async def format_audits(session: AsyncSession, saved: NumberFormat) -> Sequence[tuple[NumberAudit, str]]:
-    """Return the changes of a format, newest first, with who made them."""
+    """Return the changes of a format, newest first, with user names."""
     statement = (
         sa.select(NumberAudit, User.username)
         .join(User, User.user_id == NumberAudit.user_id)
@@ -96,19 +96,19 @@ async def recent_series(
     session: AsyncSession, *, project_id: int, key: FormatKey, limit: int
 ) -> Sequence[tuple[int, Narrowing, PrintedCodes]]:
     """
-    Give the counters that moved last, of those that the format could number: type, what they count for, their codes.
+    Return the most recent counters that the format could number: type, codes that select the format, printed codes.
 
-    :param key: of the project's default: counters of the types that have no format of their own
+    :param key: for the project's default, only counters of types without a format
     """
-    own = sa.select(NumberFormat.type_key).where(
-        NumberFormat.project_id == project_id, *(column == "" for column in _NARROWED)
+    types_with_format = sa.select(NumberFormat.type_key).where(
+        NumberFormat.project_id == project_id, *(column == "" for column in _NARROWING_COLUMNS)
     )
-    kind = NumberCounter.correspondence_type_id
-    counted = (CorrespondenceSubType.sub_type_code, RfaType.type_code, Discipline.discipline_code)
+    type_id = NumberCounter.correspondence_type_id
+    code_columns = (CorrespondenceSubType.sub_type_code, RfaType.type_code, Discipline.discipline_code)
     statement = (
         sa.select(
-            kind,
-            *(sa.func.coalesce(column, "") for column in counted),
+            type_id,
+            *(sa.func.coalesce(column, "") for column in code_columns),
             Project.project_code,
             Organization.organization_code,
             CorrespondenceType.type_code,
@@ -120,14 +120,14 @@ async def recent_series(
         .select_from(NumberCounter)
         .join(Project, Project.id == NumberCounter.project_id)
         .join(Organization, Organization.id == NumberCounter.originator_organization_id)
-        .join(CorrespondenceType, CorrespondenceType.id == kind)
+        .join(CorrespondenceType, CorrespondenceType.id == type_id)
         .outerjoin(_recipient, _recipient.id == NumberCounter.recipient_organization_id)
         .outerjoin(CorrespondenceSubType, CorrespondenceSubType.id == NumberCounter.sub_type_id)
         .outerjoin(RfaType, RfaType.id == NumberCounter.rfa_type_id)
         .outerjoin(Discipline, Discipline.id == NumberCounter.discipline_id)
         .where(NumberCounter.project_id == project_id, NumberCounter.range == 0)
-        .where(kind == key.type_id if key.type_id else kind.not_in(own))
-        .where(*(column == code for column, code in zip(counted, key.narrowing, strict=True) if code))
+        .where(type_id == key.type_id if key.type_id else type_id.not_in(types_with_format))
+        .where(*(column == code for column, code in zip(code_columns, key.narrowing, strict=True) if code))
         .order_by(NumberCounter.updated_at.desc(), NumberCounter.series)
         .limit(limit)
     )
@@ -136,11 +136,11 @@ async def recent_series(
 
 
 async def number_issued_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:
-    """Give a number that this format has printed with one of its templates, if there is one."""
-    # A number older than the formats' names in the ledger was printed by whatever format has the template.
-    made = sa.or_(LedgerEntry.format_uuid == saved.public_id, LedgerEntry.format_source.is_(None))
+    """Return a number that this format has printed with one of its templates, if any."""
+    # Older ledger rows have no format id; they match by template alone.
+    is_printed = sa.or_(LedgerEntry.format_uuid == saved.public_id, LedgerEntry.format_source.is_(None))
     statement = sa.select(LedgerEntry.document_number).where(
-        LedgerEntry.project_id == saved.project_id, LedgerEntry.format_template.in_(templates), made
+        LedgerEntry.project_id == saved.project_id, LedgerEntry.format_template.in_(templates), is_printed
     )
     if saved.correspondence_type_id is not None:
         statement = statement.where(LedgerEntry.correspondence_type_id == saved.correspondence_type_id)

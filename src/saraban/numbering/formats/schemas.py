@@ -1,4 +1,4 @@
-"""Formats: saving, taking apart, previewing, their history."""
+"""JSON shapes of formats."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -16,10 +16,10 @@ from saraban.numbering.series.domain.template import Narrowing
 
 class FormatPreviewIn(Schema):
     """
-    A format as it shall be: for a type of the project, for some of its documents, or the project's default.
+    A format for a type of the project, for some of its documents, or the project's default.
 
-    Of the formats that fit a document the one that names most numbers it, with a sub type before an RFA type before a
-    discipline; then the type's, then the project's default, then the system's fallback.
+    Of several matching formats, the one with most codes applies; for equal counts a sub type ranks before an RFA
+    type, and that before a discipline. Then come the type's format, the project's default and the system's fallback.
     """
 
     project_public_id: UUID
@@ -29,7 +29,7 @@ class FormatPreviewIn(Schema):
     discipline_code: Code | None = Field(None, description="Only documents of this discipline.", examples=["STR"])
     template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
     reset_sequence_yearly: bool | None = Field(
-        None, strict=True, description="Left out: true where the template prints a year, a month or a fiscal year."
+        None, strict=True, description="Default: true if the template prints a year, a month or a fiscal year."
     )
     overflow: OverflowRule = OverflowRule.WIDEN
 
@@ -46,7 +46,7 @@ class FormatPreviewIn(Schema):
 class FormatIn(FormatPreviewIn):
     description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
     reason: Reason | None = Field(
-        None, description="Required where a format is there already; kept in its history.", examples=["ตามหนังสือที่ปรึกษา"]
+        None, description="Required to replace an existing format; kept in its history.", examples=["ตามหนังสือที่ปรึกษา"]
     )
 
     @property
@@ -55,7 +55,7 @@ class FormatIn(FormatPreviewIn):
 
 
 class FormatChange(Schema):
-    """A change of one format; what is left out stays."""
+    """A change of one format; omitted fields stay."""
 
     template: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
@@ -91,14 +91,14 @@ class FormatOut(Schema):
 
 
 class FormatTextIn(Schema):
-    """A template as somebody is typing it: anything goes."""
+    """A template during editing; it may be invalid."""
 
     template: Annotated[str, Field(max_length=1000)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
     drawing: bool = Field(default=False, description="Whether it is a drawing format.", strict=True)
 
 
 class TemplatePieceOut(Schema):
-    """A piece of the template, for highlighting; places count characters from 0."""
+    """A piece of the template, for highlighting; positions count characters from 0."""
 
     start: int = Field(examples=[0])
     end: int = Field(description="After the last character.", examples=[12])
@@ -111,10 +111,10 @@ class TemplatePieceOut(Schema):
 
 
 class ParsedTemplateOut(Schema):
-    """A template taken apart."""
+    """A parsed template."""
 
     template: str = Field(
-        description="As it is read, one spelling for each character; places refer to it.",
+        description="The normalized text that positions refer to.",
         examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"],
     )
     valid: bool
@@ -124,18 +124,18 @@ class ParsedTemplateOut(Schema):
 
 
 class FormatExampleOut(Schema):
-    """The next numbers of one pair of parties, now and with the new format."""
+    """The next numbers for one set of codes, with the current and with the new format."""
 
     before: list[str]
     after: list[str]
     series: str
-    last_number: int = Field(description="Where the series of the new format stands.", examples=[0])
-    stepped_over: int = Field(description="Numbers that are taken already.", examples=[0])
-    refusal: str | None = Field(None, description="Why the new format could print none.")
+    last_number: int = Field(description="Last number of the new format's series.", examples=[0])
+    stepped_over: int = Field(description="Numbers skipped because they are taken.", examples=[0])
+    refusal: str | None = Field(None, description="Why the new format cannot print a number.")
 
 
 class FormatPreviewOut(Schema):
-    """What saving the format would do."""
+    """The effect of saving the format."""
 
     template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
     reset_sequence_yearly: bool
@@ -144,12 +144,12 @@ class FormatPreviewOut(Schema):
 
 
 class FormatVersionOut(Schema):
-    """What a format was from one change on."""
+    """One version of a format."""
 
     version: int = Field(examples=[2])
     template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
     reset_sequence_yearly: bool
     overflow: str = Field(examples=["widen"])
     reason: str | None = Field(examples=["ปรับตามข้อกำหนดของโครงการ"])
-    username: str | None = Field(description="Null for what stood there before changes were recorded.")
+    username: str | None = Field(description="Null for a version older than the audit.")
     at: datetime

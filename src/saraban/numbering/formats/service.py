@@ -1,7 +1,4 @@
-"""
-Number formats: read by administrators, changed by those who run the project (REQ-NUM-16), each change kept in the audit. What one
-would do shows before it is saved: the next numbers of the series that count now, and whose numbers it could print.
-"""
+"""Number formats: reads, changes with audit (REQ-NUM-16), and previews of their effect."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -67,16 +64,16 @@ VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
 RFA = "RFA"
 
 
-async def versions_of(session: AsyncSession, saved: NumberFormat) -> list[FormatVersionOut]:
-    """Return every version of a format, newest first; there is always one."""
-    rows = await repository.format_audits(session, saved)
-    found = [_version(audit.new_value, audit.created_at, audit.reason, username) for audit, username in rows]
+async def versions_of(session: AsyncSession, number_format: NumberFormat) -> list[FormatVersionOut]:
+    """Return every version of a format, newest first, at least one."""
+    rows = await repository.format_audits(session, number_format)
+    versions = [_version(audit.new_value, audit.created_at, audit.reason, username) for audit, username in rows]
     if not rows:
-        return [_version(facts_of(saved), saved.updated_at)]
+        return [_version(facts_of(number_format), number_format.updated_at)]
     oldest = rows[-1][0]
     if oldest.old_value is not None:
-        found.append(_version(oldest.old_value, saved.created_at))
-    return found
+        versions.append(_version(oldest.old_value, number_format.created_at))
+    return versions
 
 
 def facts_of(saved: NumberFormat) -> str:
@@ -110,20 +107,22 @@ def _version(
 async def list_formats(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
-    """List the formats of one project, or of every project whose formats the caller may read."""
+    """Return the formats of one project, or of every project whose formats the caller may read."""
     visible: list[int] | None = None
     if project_public_id is not None:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
         ctx.caller.require(VIEW, await projects.own_scope(ctx, session, project.id))
         visible = [project.id]
     elif not ctx.caller.may(VIEW, Scope()):
-        found = await projects.projects_of(ctx, session)
-        visible = [ref.id for ref in found if ctx.caller.may(VIEW, await projects.own_scope(ctx, session, ref.id))]
+        project_refs = await projects.projects_of(ctx, session)
+        visible = [
+            ref.id for ref in project_refs if ctx.caller.may(VIEW, await projects.own_scope(ctx, session, ref.id))
+        ]
     return await repository.formats_page(session, project_ids=visible, cursor=cursor, limit=limit)
 
 
 async def read_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> FormatRow:
-    """:raises NotFound: when there is none, or the caller may not read that project's formats"""
+    """:raises NotFound: also when the caller may not read that project's formats"""
     row = await repository.format_by_public_id(session, public_id)
     if row is None or not ctx.caller.may(VIEW, await projects.own_scope(ctx, session, row.project_id)):
         raise NotFound
@@ -134,10 +133,10 @@ async def resolve_target(
     ctx: RequestContext, session: AsyncSession, target: FormatTarget
 ) -> tuple[ProjectRef, TypeRef | None, FormatKey]:
     """
-    Return the project and the type that a format is to be for, and its key; no type for the project's default.
+    Return project, type (None for the project's default) and key of a format.
 
     :raises Forbidden: when the caller does not manage the project's formats
-    :raises Invalid: for a type, or a code that it is narrowed to, that the project does not have
+    :raises Invalid: for a type or a code that the project does not have
     """
     project = await projects.find_project(session, public_id=target.project_public_id, pointer="/projectPublicId")
     ctx.caller.require(MANAGE, Scope(project=project.id))
@@ -151,11 +150,11 @@ async def resolve_target(
                 "A format for some documents only requires a document type.",
             )
         return project, None, FormatKey()
-    kind = await projects.find_type(session, code=target.type_code, pointer="/correspondenceTypeCode")
-    if narrowing.rfa_type and kind.code != RFA:
-        raise not_of_type("/rfaTypeCode", kind.code)
-    await projects.require_codes(session, project=project, type_id=kind.id, **narrowing._asdict())
-    return project, kind, FormatKey(kind.id, narrowing)
+    document_type = await projects.find_type(session, code=target.type_code, pointer="/correspondenceTypeCode")
+    if narrowing.rfa_type and document_type.code != RFA:
+        raise not_of_type("/rfaTypeCode", document_type.code)
+    await projects.require_codes(session, project=project, type_id=document_type.id, **narrowing._asdict())
+    return project, document_type, FormatKey(document_type.id, narrowing)
 
 
 def narrowed_columns(narrowing: Narrowing) -> dict[str, str]:
@@ -170,26 +169,26 @@ async def save_format(
 
     :raises Invalid: naming the field, also for a code that no contract of the project has
     """
-    project, kind, key = await resolve_target(ctx, session, target)
+    project, document_type, key = await resolve_target(ctx, session, target)
     template = checked_template(wanted, drawing=target.type_code == DRAWING)
     row = await repository.format_of(session, project_id=project.id, key=key)
     if row is None:
-        fresh = NumberFormat(
+        number_format = NumberFormat(
             public_id=new_id(),
             project_id=project.id,
-            correspondence_type_id=kind.id if kind else None,
+            correspondence_type_id=document_type.id if document_type else None,
             **narrowed_columns(key.narrowing),
             version=0,
             created_at=ctx.now,
             format_template="",
         )
-        session.add(fresh)
-        row = FormatRow(fresh, project.id, project.public_id, project.code, target.type_code)
+        session.add(number_format)
+        row = FormatRow(number_format, project.id, project.public_id, project.code, target.type_code)
     elif not wanted.reason:
         raise invalid("/reason", "required", "ระบุเหตุผลที่เปลี่ยนรูปแบบ", "Give a reason for the change.")
     else:
-        await _hold(session, row)
-    await _write(ctx, session, row, template, wanted)
+        await _lock(session, row)
+    await _apply_draft(ctx, session, row, template, wanted)
     return row
 
 
@@ -197,70 +196,68 @@ async def change_format(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: FormatChange
 ) -> FormatRow:
     """
-    Change one format.
-
-    :param version: of `If-Match`; None overwrites whatever is there
+    :param version: of `If-Match`; None overwrites any version
     :raises FormatStale: when `version` is no longer the current one
     """
     row = await read_format(ctx, session, public_id=public_id)
     ctx.caller.require(MANAGE, Scope(project=row.project_id))
-    await _hold(session, row)
+    await _lock(session, row)
     if version is not None and version != row.format.version:
         raise FormatStale
     old, stated = row.format, changes.model_fields_set
     wanted = FormatDraft(
         template=changes.template or old.format_template,
         description=changes.description if "description" in stated else old.description,
-        resets=changes.reset_sequence_yearly if "reset_sequence_yearly" in stated else _resets_still(old),
+        resets=changes.reset_sequence_yearly if "reset_sequence_yearly" in stated else _keep_continuous(old),
         overflow=changes.overflow or OverflowRule(old.overflow),
         reason=changes.reason,
     )
     template = checked_template(wanted, drawing=row.type_code == DRAWING)
-    await _write(ctx, session, row, template, wanted)
+    await _apply_draft(ctx, session, row, template, wanted)
     return row
 
 
-async def _hold(session: AsyncSession, row: FormatRow) -> None:
-    """Of two who change a format at the same time the second must see what the first made of it."""
+async def _lock(session: AsyncSession, row: FormatRow) -> None:
+    """Lock the format, so that concurrent changes see each other."""
     if not await repository.lock_format(session, row.format):
         raise NotFound
 
 
-def _resets_still(old: NumberFormat) -> bool | None:
-    """What counts on although the period is printed goes on doing so; otherwise a new template decides."""
-    counts_on = not old.reset_sequence_yearly and stored_template(old.format_template).prints_period
-    return False if counts_on else None
+def _keep_continuous(old: NumberFormat) -> bool | None:
+    """Return False for numbering that continues across printed periods; otherwise None: the template decides."""
+    is_continuous = not old.reset_sequence_yearly and stored_template(old.format_template).prints_period
+    return False if is_continuous else None
 
 
 async def delete_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> None:
     """
-    Delete a format that has printed no number in any of its versions; the audit keeps them.
+    Delete a format that has never printed a number; the audit keeps its versions.
 
     :raises FormatInUse: naming a number that it has printed
     """
     row = await read_format(ctx, session, public_id=public_id)
     ctx.caller.require(MANAGE, Scope(project=row.project_id))
-    await _hold(session, row)
-    templates = {row.format.format_template} | {one.template for one in await versions_of(session, row.format)}
+    await _lock(session, row)
+    templates = {row.format.format_template} | {version.template for version in await versions_of(session, row.format)}
     printed = await repository.number_issued_with(session, row.format, templates)
     if printed is not None:
         raise FormatInUse(values={"number": printed})
-    await _note(ctx, session, row, facts_of(row.format), None, reason)
+    await _record_change(ctx, session, row, facts_of(row.format), None, reason)
     await session.delete(row.format)
     await session.flush()
 
 
 async def format_history(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> list[FormatVersionOut]:
     """
-    Return what a format was, newest first, with who changed it and why.
+    Return the versions of a format, newest first, with user and reason.
 
-    :raises NotFound: when there is none, or the caller may not read that project's formats
+    :raises NotFound: also when the caller may not read that project's formats
     """
     row = await read_format(ctx, session, public_id=public_id)
     return await versions_of(session, row.format)
 
 
-async def _write(
+async def _apply_draft(
     ctx: RequestContext, session: AsyncSession, row: FormatRow, template: Template, wanted: FormatDraft
 ) -> None:
     before = facts_of(row.format) if row.format.version else None
@@ -274,15 +271,15 @@ async def _write(
         await session.flush()
     except IntegrityError as error:
         if violates_constraint(error, "unique_format", "document_number_formats.project_id"):
-            raise FormatStale from error  # somebody saved the first format of this type a moment earlier
+            raise FormatStale from error  # another user has just created the first format of this type
         raise
-    await _note(ctx, session, row, before, facts_of(row.format), wanted.reason)
+    await _record_change(ctx, session, row, before, facts_of(row.format), wanted.reason)
 
 
-async def _note(
+async def _record_change(
     ctx: RequestContext, session: AsyncSession, row: FormatRow, old: str | None, new: str | None, reason: str | None
 ) -> None:
-    """Keep the change in the audit, and have every allocator look again."""
+    """Write the audit row, and make every allocator read the formats again."""
     await raise_versions(session, project_id=row.project_id)
     forget_resolutions(session)
     await insert_audit(
@@ -303,26 +300,28 @@ async def _note(
 
 async def default_formats(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> int:
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    made = 0
+    count = 0
     for code, (template, description) in SHIPPED.items():
-        kind = await projects.find_type(session, code=code, pointer="/correspondenceTypeCode") if code else None
-        key = FormatKey(kind.id if kind else 0)
+        document_type = (
+            await projects.find_type(session, code=code, pointer="/correspondenceTypeCode") if code else None
+        )
+        key = FormatKey(document_type.id if document_type else 0)
         if await repository.format_of(session, project_id=project.id, key=key) is not None:
             continue
-        wanted = FormatDraft(template=template, description=description, reason="รูปแบบที่มากับระบบ / Shipped default")
-        await save_format(replace(ctx, address=""), session, FormatTarget(project_public_id, code), wanted)
-        made += 1
-    return made
+        draft = FormatDraft(template=template, description=description, reason="รูปแบบที่มากับระบบ / Shipped default")
+        await save_format(replace(ctx, address=""), session, FormatTarget(project_public_id, code), draft)
+        count += 1
+    return count
 
 
 NEXT = 3
 EXAMPLES = 5
-_LOOKED_AT = 100  # counters, for examples that the format would number
+_MOST_COUNTERS = 100  # to examine for examples
 
 
 @dataclass(frozen=True, slots=True)
 class FormatEffect:
-    """:param meets: formats of the project that could print the same number as the new one"""
+    """:param meets: formats of the project that could print the same number"""
 
     template: Template
     resets: bool
@@ -334,100 +333,107 @@ async def format_effect(
     ctx: RequestContext, session: AsyncSession, target: FormatTarget, wanted: FormatDraft
 ) -> FormatEffect:
     """
-    Show what saving a format would do; nothing is saved and no number is drawn.
+    Return the effect of saving a format, without saving it.
 
-    :raises Invalid: what saving it would raise
+    :raises Invalid: as `save_format`
     """
-    project, kind, key = await resolve_target(ctx, session, target)
+    project, document_type, key = await resolve_target(ctx, session, target)
     template = checked_template(wanted, drawing=target.type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
     saved = {row.format.key: row.format for row in await repository.formats_of_project(session, project.id)}
     old = saved.get(key)
     new = PrintRule(template, resets, wanted.overflow == OverflowRule.REFUSE)
     examples = [
-        await _example(ctx, session, project.id, codes, _in_force(saved, fitting), new)
-        for fitting, codes in await _samples(session, project, kind, key, {*saved, key})
+        await _preview_example(ctx, session, project.id, codes, _active_rule(saved, fitting), new)
+        for fitting, codes in await _sample_codes(session, project, document_type, key, {*saved, key})
     ]
-    fresh = NumberFormat(
+    number_format = NumberFormat(
         public_id=old.public_id if old else new_id(),
-        correspondence_type_id=kind.id if kind else None,
+        correspondence_type_id=document_type.id if document_type else None,
         **narrowed_columns(key.narrowing),
         format_template=template.text,
         reset_sequence_yearly=resets,
     )
-    row = FormatRow(fresh, project.id, project.public_id, project.code, target.type_code)
+    row = FormatRow(number_format, project.id, project.public_id, project.code, target.type_code)
     return FormatEffect(template, resets, examples, await colliding_formats(session, row))
 
 
-def _in_force(saved: Mapping[FormatKey, NumberFormat], fitting: Sequence[FormatKey]) -> PrintRule:
-    one = next((saved[key] for key in fitting if key in saved), None)
-    if one is None:
+def _active_rule(saved: Mapping[FormatKey, NumberFormat], keys: Sequence[FormatKey]) -> PrintRule:
+    number_format = next((saved[key] for key in keys if key in saved), None)
+    if number_format is None:
         return PrintRule(stored_template(FALLBACK), resets=True, refuses=False)
     return PrintRule(
-        stored_template(one.format_template), one.reset_sequence_yearly, one.overflow == OverflowRule.REFUSE
+        stored_template(number_format.format_template),
+        number_format.reset_sequence_yearly,
+        number_format.overflow == OverflowRule.REFUSE,
     )
 
 
-async def _samples(
+async def _sample_codes(
     session: AsyncSession,
     project: projects.ProjectRef,
-    kind: projects.TypeRef | None,
+    document_type: projects.TypeRef | None,
     key: FormatKey,
     keys: Collection[FormatKey],
 ) -> list[tuple[Sequence[FormatKey], PrintedCodes]]:
     """
-    The parties that number most now, or any two of the project's before its first number.
+    Return codes of the most recent counters, or of two organizations if there are none.
 
-    :param keys: of all formats of the project; what another of them numbers is no example of this one
+    :param keys: of all formats; a counter that another format numbers is no example
     """
-    recent = await repository.recent_series(session, project_id=project.id, key=key, limit=_LOOKED_AT)
-    fitting = [(matching_format_keys(type_id, document), codes) for type_id, document, codes in recent]
-    found = [one for one in fitting if next(fits for fits in one[0] if fits in keys) == key][:EXAMPLES]
+    recent = await repository.recent_series(session, project_id=project.id, key=key, limit=_MOST_COUNTERS)
+    candidates = [(matching_format_keys(type_id, document), codes) for type_id, document, codes in recent]
+    samples = [candidate for candidate in candidates if next(fits for fits in candidate[0] if fits in keys) == key][
+        :EXAMPLES
+    ]
     printable = await projects.printable_codes(session, project_id=project.id)
     organizations = sorted(printable.organizations)
-    if not found:
-        numbers = await _sub_type_numbers(session, project, kind, key) or printable.sub_type_numbers
+    if not samples:
+        numbers = await _sub_type_numbers(session, project, document_type, key) or printable.sub_type_numbers
         codes = PrintedCodes(
             project=project.code,
             originator=organizations[0] if organizations else "",
-            type=kind.code if kind else "LETTER",
+            type=document_type.code if document_type else "LETTER",
             recipient=organizations[-1] if organizations else "",
             sub_type_number=min(numbers, default=""),
             rfa_type=key.narrowing.rfa_type or min(printable.rfa_types, default=""),
             discipline=key.narrowing.discipline,
         )
-        found = [(matching_format_keys(key.type_id, key.narrowing), codes)]
-    return [(fits, _completed(codes, organizations)) for fits, codes in found]
+        samples = [(matching_format_keys(key.type_id, key.narrowing), codes)]
+    return [(fits, _complete_codes(codes, organizations)) for fits, codes in samples]
 
 
 async def _sub_type_numbers(
-    session: AsyncSession, project: projects.ProjectRef, kind: projects.TypeRef | None, key: FormatKey
+    session: AsyncSession, project: projects.ProjectRef, document_type: projects.TypeRef | None, key: FormatKey
 ) -> frozenset[str]:
-    if kind is None or not key.narrowing.sub_type:
+    if document_type is None or not key.narrowing.sub_type:
         return frozenset()
     numbers = await projects.sub_type_numbers(session, project_id=project.id)
-    return numbers.get((kind.code, key.narrowing.sub_type), frozenset())
+    return numbers.get((document_type.code, key.narrowing.sub_type), frozenset())
 
 
-def _completed(codes: PrintedCodes, organizations: list[str]) -> PrintedCodes:
-    """The counters of RFAs tell no recipient, and no counter tells a category; their documents have them all the same."""
+def _complete_codes(codes: PrintedCodes, organizations: list[str]) -> PrintedCodes:
+    """Add recipient and category, which counters of RFAs and drawings do not have."""
     if codes.type == DRAWING:
         return replace(codes, category=min(DRAWING_CATEGORIES))
     if codes.type == RFA and not codes.recipient:
-        return replace(codes, recipient=next((one for one in organizations if one != codes.originator), ""))
+        return replace(
+            codes,
+            recipient=next((organization for organization in organizations if organization != codes.originator), ""),
+        )
     return codes
 
 
-async def _example(
+async def _preview_example(
     ctx: RequestContext, session: AsyncSession, project_id: int, codes: PrintedCodes, old: PrintRule, new: PrintRule
 ) -> FormatExampleOut:
     values, register = token_values(codes, period=Period.of(ctx.now, ctx.zone)), register_of(codes.type)
     try:
-        before = (await _next(session, project_id, values, old, register)).after
+        before = (await _next_numbers(session, project_id, values, old, register)).after
     except DomainError:
-        before = []  # the format in force refuses these parties already
+        before = []  # the active format refuses these codes too
     try:
-        example = await _next(session, project_id, values, new, register)
+        example = await _next_numbers(session, project_id, values, new, register)
     except DomainError as error:
         faults = [fault.text.say(ctx.language, fault.values) for fault in error.fields]
         refusal = " ".join(faults) or error.words.say(ctx.language, error.values)
@@ -435,49 +441,56 @@ async def _example(
     return example.model_copy(update={"before": before})
 
 
-async def _next(
-    session: AsyncSession, project_id: int, values: dict[str, str], how: PrintRule, register: str
+async def _next_numbers(
+    session: AsyncSession, project_id: int, values: dict[str, str], rule: PrintRule, register: str
 ) -> FormatExampleOut:
-    series = series_in(register, how.template.series(values, resets=how.resets))
-    printer = SeriesPrinter(how.template, values, FIRST_REVISION)
+    series = series_in(register, rule.template.series(values, resets=rule.resets))
+    printer = SeriesPrinter(rule.template, values, FIRST_REVISION)
     key = SeriesKey(project_id, series, 0)
     state = await counter_or_new(session, key)
     free = await free_sequences(
         session, key, state, number=printer.number, base=printer.base, count=NEXT, register=register
     )
-    if how.refuses and how.template.overflows(free[-1]):
+    if rule.refuses and rule.template.overflows(free[-1]):
         raise SequenceExhausted
-    closed = sum(one.last - one.first + 1 for one in state.closed if one.first <= free[-1])
-    over = max(free[-1] - state.last_number - NEXT - closed, 0)
+    closed = sum(
+        closed_range.last - closed_range.first + 1 for closed_range in state.closed if closed_range.first <= free[-1]
+    )
+    skipped = max(free[-1] - state.last_number - NEXT - closed, 0)
     numbers = [printer.number(sequence) for sequence in free]
-    return FormatExampleOut(before=[], after=numbers, series=series, last_number=state.last_number, stepped_over=over)
+    return FormatExampleOut(
+        before=[], after=numbers, series=series, last_number=state.last_number, stepped_over=skipped
+    )
 
 
 async def colliding_formats(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
     others = [
         other
         for other in await repository.formats_of_project(session, row.project_id)
-        if other.format.public_id != row.format.public_id and _counts_apart(other.format, row.format)
+        if other.format.public_id != row.format.public_id and _have_separate_series(other.format, row.format)
     ]
     if not others:
         return []
-    codes = await _codes(session, row)
+    codes = await _printable_codes(session, row)
     numbers = await projects.sub_type_numbers(session, project_id=row.project_id)
-    mine, *theirs = [
+    own_shape, *other_shapes = [
         TemplateShape.of(
-            stored_template(one.format.format_template), (one.type_code, one.format.narrowing), codes, numbers
+            stored_template(format_row.format.format_template),
+            (format_row.type_code, format_row.format.narrowing),
+            codes,
+            numbers,
         )
-        for one in (row, *others)
+        for format_row in (row, *others)
     ]
-    return [other for other, shape in zip(others, theirs, strict=True) if can_collide(mine, shape)]
+    return [other for other, shape in zip(others, other_shapes, strict=True) if can_collide(own_shape, shape)]
 
 
-def _counts_apart(one: NumberFormat, other: NumberFormat) -> bool:
-    """Formats of the same text and reset share their series, so they cannot collide; any other two have counters apart."""
-    return (one.format_template, one.reset_sequence_yearly) != (other.format_template, other.reset_sequence_yearly)
+def _have_separate_series(left: NumberFormat, right: NumberFormat) -> bool:
+    """Formats of the same text and reset share their series, so they cannot collide."""
+    return (left.format_template, left.reset_sequence_yearly) != (right.format_template, right.reset_sequence_yearly)
 
 
-async def _codes(session: AsyncSession, row: FormatRow) -> dict[str, frozenset[str]]:
+async def _printable_codes(session: AsyncSession, row: FormatRow) -> dict[str, frozenset[str]]:
     printable = await projects.printable_codes(session, project_id=row.project_id)
     return {
         tokens.PROJECT: frozenset({row.project_code}),

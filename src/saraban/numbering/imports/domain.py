@@ -1,8 +1,4 @@
-"""
-A line of a register that was kept before Saraban: its columns, and what can be said of it without asking anybody.
-
-Text in, faults out. Which codes exist and which numbers are taken is asked by the floors above.
-"""
+"""Columns and rows of a legacy register, and the checks of a row that need no database."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +46,7 @@ _RUN = re.compile(r"[0-9]+")
 
 
 class RowCodes(NamedTuple):
-    """What a line has in common with many others; all that decides which series it belongs to."""
+    """The part of a row that many rows share; it decides the series."""
 
     type: str
     originator: str
@@ -65,7 +61,7 @@ class RowCodes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LegacyRow:
-    """A line that is well formed. `year` is A.D."""
+    """A well-formed row; `year` is A.D."""
 
     number: str
     codes: RowCodes
@@ -77,15 +73,17 @@ class LegacyRow:
 def parse_row(row: SheetRow) -> LegacyRow | list[FieldProblem]:
     texts = {fault.pointer[1:]: "" for fault in row.faults}
     cells = {**dict.fromkeys(COLUMN_KEYS, ""), **row.cells, **texts}
-    # A register repeats itself: what stands beside the number is looked at once for many lines.
-    found = _beside(tuple(cells[key] for key in COLUMN_KEYS[1:]))
-    if isinstance(found, tuple) and not row.faults:
-        return LegacyRow(cells["number"], *found)
-    return [*row.faults, *(found if isinstance(found, list) else [])]
+    # Rows of a register repeat the other cells, so their result is cached.
+    result = _parse_other_cells(tuple(cells[key] for key in COLUMN_KEYS[1:]))
+    if isinstance(result, tuple) and not row.faults:
+        return LegacyRow(cells["number"], *result)
+    return [*row.faults, *(result if isinstance(result, list) else [])]
 
 
 @lru_cache(maxsize=4096)
-def _beside(texts: tuple[str, ...]) -> tuple[RowCodes, date | None, int | None, int | None] | list[FieldProblem]:
+def _parse_other_cells(
+    texts: tuple[str, ...],
+) -> tuple[RowCodes, date | None, int | None, int | None] | list[FieldProblem]:
     issued, year, sequence = texts[9:]
     faults: list[FieldProblem] = []
     ad = None
@@ -103,13 +101,13 @@ def _beside(texts: tuple[str, ...]) -> tuple[RowCodes, date | None, int | None, 
 
 def literal_template(number: str, sequence: int) -> Template | None:
     """
-    Return the format that prints exactly this number: all of it literal but the last figure that is the sequence.
+    Return a template that prints exactly this number: literal, except the last figure that equals the sequence.
 
     :returns: None where no figure of the number is the sequence
-    :raises TemplateInvalid: for a character that cannot stand in a number
+    :raises TemplateInvalid: for a character that a number cannot contain
     """
-    runs = [run for run in _RUN.finditer(number) if len(run[0]) <= 9 and int(run[0]) == sequence]
-    if not runs:
+    matches = [match for match in _RUN.finditer(number) if len(match[0]) <= 9 and int(match[0]) == sequence]
+    if not matches:
         return None
-    start, end = runs[-1].span()
+    start, end = matches[-1].span()
     return Template.parse(f"{number[:start]}{{SEQ:{end - start}}}{number[end:]}", drawing=True, pointer="/number")

@@ -1,4 +1,4 @@
-"""Imports of legacy numbers: how far each is, the lease of its worker, and the rows that are written."""
+"""Reads for imports of legacy numbers."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -12,7 +12,7 @@ from saraban.numbering.series.models import LEDGER, RENDERINGS, NumberImport
 
 
 async def unfinished_import(session: AsyncSession, *, project_id: int, sha256: str) -> NumberImport | None:
-    """Return an import of the same file at a terminal that was interrupted."""
+    """Return an interrupted import of the same file at a terminal."""
     return await session.scalar(
         sa.select(NumberImport)
         .where(
@@ -28,19 +28,19 @@ async def unfinished_import(session: AsyncSession, *, project_id: int, sha256: s
 async def numbers_in_ledger(
     session: AsyncSession, *, project_id: int, register: str, bases: Sequence[str], numbers: Sequence[str]
 ) -> tuple[dict[str, UUID], frozenset[str]]:
-    """:returns: base number to request token of those in the ledger, and which of `numbers` were ever printed"""
-    held = sa.select(LEDGER.c.base_number_key, LEDGER.c.token).where(
+    """:returns: request token by base number in the ledger, and those of `numbers` or `bases` ever printed"""
+    base_numbers = sa.select(LEDGER.c.base_number_key, LEDGER.c.token).where(
         LEDGER.c.project_id == project_id,
         LEDGER.c.base_number_key.in_({*bases, *numbers}),
         LEDGER.c.register == register,
     )
-    printed = sa.select(RENDERINGS.c.document_number_key).where(
+    renderings = sa.select(RENDERINGS.c.document_number_key).where(
         RENDERINGS.c.project_id == project_id,
         RENDERINGS.c.document_number_key.in_({*bases, *numbers}),
         RENDERINGS.c.register == register,
     )
-    tokens = {row[0]: row[1] for row in await session.execute(held)}
-    forms = set(await session.scalars(printed))
+    tokens = {row[0]: row[1] for row in await session.execute(base_numbers)}
+    printed_keys = set(await session.scalars(renderings))
     keys = {number: key_text(number) for number in {*bases, *numbers}}
-    found = {number: tokens[key] for number, key in keys.items() if key in tokens}
-    return found, frozenset(number for number, key in keys.items() if key in forms)
+    token_by_number = {number: tokens[key] for number, key in keys.items() if key in tokens}
+    return token_by_number, frozenset(number for number, key in keys.items() if key in printed_keys)

@@ -1,4 +1,4 @@
-"""Imports of legacy numbers: what was sent, how far it is, what came of it."""
+"""JSON shapes of imports of legacy numbers."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -28,7 +28,7 @@ class ImportMovedOut(Schema):
 
 
 class ImportReportOut(ImportReport):
-    """What the dry run found, and, when it is done, what the import did."""
+    """Result of the dry run and, once finished, of the import."""
 
     series: list[ImportSeriesOut] = Field(description="By name, the first 1,000.")
     series_total: int = Field(examples=[1])
@@ -37,7 +37,7 @@ class ImportReportOut(ImportReport):
     @model_validator(mode="before")
     @classmethod
     def complete(cls, report: Mapping[str, object]) -> dict[str, object]:
-        """The report that is kept has counters by series; that of an import at a terminal has no dry run."""
+        """Convert the stored moves to a list, and add the dry run that a terminal import lacks."""
         moved = report.get("moved", [])
         if isinstance(moved, Mapping):
             moved = [{"series": name, "before": before, "after": after} for name, (before, after) in moved.items()]
@@ -46,7 +46,7 @@ class ImportReportOut(ImportReport):
 
 
 class ImportSummaryOut(ImportStatusOut):
-    """How far an import is."""
+    """Progress of an import."""
 
     uploaded: bool = Field(description="False for an import at a terminal.")
 
@@ -59,7 +59,7 @@ class ImportOut(ImportSummaryOut):
 
 
 class CounterMoveIn(Schema):
-    """A counter that shall go on after the highest number of the file."""
+    """A counter to continue after the highest number of the file."""
 
     series: Annotated[str, SingleLine(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2567"])
     to: int = Field(

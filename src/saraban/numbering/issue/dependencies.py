@@ -1,4 +1,4 @@
-"""What the endpoints of numbers get from the application: the allocator, rate limits, and the route that records refusals."""
+"""Dependencies of numbering endpoints: allocator, rate limits, and the route that records refusals."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -27,7 +27,7 @@ REFUSED = Counter("docnum_rate_limited_total", "Operations refused because someb
 
 
 class RateLimited(DomainError):
-    """The caller, its address, or everybody together has used up the operations of this minute."""
+    """The account, its address, or all callers together have used up this minute's operations."""
 
     kind, code = ErrorKind.THROTTLED, "RATE_LIMITED"
     says = Text(
@@ -43,12 +43,9 @@ class RateLimited(DomainError):
 @dataclass(frozen=True, slots=True)
 class NumberRateLimits:
     """
-    Operations a minute; 0 is no limit.
+    Operations per minute; 0 means no limit.
 
-    :param user: numbers of one account
-    :param address: numbers for one client address
-    :param everybody: numbers of all together
-    :param looks: previews and reads of one account
+    :param looks: previews and reads per account
     """
 
     limiter: RateLimiter
@@ -59,32 +56,32 @@ class NumberRateLimits:
 
     async def draw(self, ctx: RequestContext) -> RateLimitResult | None:
         """
-        Count a number against its caller; an account with a limit of its own has that one alone.
+        Count an issued number; an account with its own limit has no other limit.
 
-        :returns: None for who is exempt
+        :returns: None for an exempt account
         """
-        whom = str(ctx.caller.public_id)
+        account = str(ctx.caller.public_id)
         if ctx.caller.draws_per_minute is not None:
-            rules = [RateLimitRule("account", whom, ctx.caller.draws_per_minute)]
+            rules = [RateLimitRule("account", account, ctx.caller.draws_per_minute)]
         else:
             rules = [
-                RateLimitRule("user", whom, self.user),
+                RateLimitRule("user", account, self.user),
                 RateLimitRule("address", ctx.address, self.address),
                 RateLimitRule("all", "", self.everybody),
             ]
         return await self._take(rules)
 
     async def look(self, ctx: RequestContext) -> RateLimitResult | None:
-        """Count a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
+        """Count a preview or a read; these spend no issue quota. Exempt accounts are exempt here too."""
         if ctx.caller.draws_per_minute == 0:
             return None
         return await self._take([RateLimitRule("looks", str(ctx.caller.public_id), self.looks)])
 
     async def _take(self, rules: list[RateLimitRule]) -> RateLimitResult | None:
-        counted = [rule for rule in rules if rule.limit]
-        if not counted:
+        active_rules = [rule for rule in rules if rule.limit]
+        if not active_rules:
             return None
-        result = await self.limiter.take(counted)
+        result = await self.limiter.take(active_rules)
         if result.refused is not None:
             REFUSED.labels(policy=result.refused.policy).inc()
         return result
@@ -111,28 +108,25 @@ Numbers = Annotated[NumberServices, Depends(number_services)]
 
 async def limit_issuing(request: Request) -> None:
     """
-    Count a request for a number against the limits, before anything is read or locked (REQ-OPS-01).
-
-    A request that is repeated with its key counts too: it asks the server for as much.
+    Count a request for a number before anything is read or locked (REQ-OPS-01); a repeated key counts too.
 
     :raises RateLimited: with the seconds to wait; no number is issued
     """
-    await _told(request, await wiring(request, NumberWiring).rates.draw(await request_context(request)))
+    await _apply_limit(request, await wiring(request, NumberWiring).rates.draw(await request_context(request)))
 
 
 async def limit_reading(request: Request) -> None:
-    """Count a preview or a read; these have a wide limit of their own."""
-    await _told(request, await wiring(request, NumberWiring).rates.look(await request_context(request)))
+    await _apply_limit(request, await wiring(request, NumberWiring).rates.look(await request_context(request)))
 
 
-async def _told(request: Request, result: RateLimitResult | None) -> None:
+async def _apply_limit(request: Request, result: RateLimitResult | None) -> None:
     """:raises RateLimited: when a rule is used up"""
     if result is None:
         return
-    request.state.headers = result.headers  # on every answer, a refusal too
+    request.state.headers = result.headers  # on every response, also a refusal
     if result.refused is not None:
         refusal = RateLimited(values={"seconds": result.reset}, retry_after=result.reset)
-        await _keep(request, refusal)  # doors outside numbering have no `RecordedRoute`
+        await _record_refusal(request, refusal)  # routes outside numbering have no `RecordedRoute`
         raise refusal
 
 
@@ -141,43 +135,43 @@ READ_LIMIT = [Depends(limit_reading)]
 
 
 class RecordedRoute(APIRoute):
-    """Every refusal of a call about numbering is kept, whoever refuses it, if the caller is signed in."""
+    """Record every refusal of a numbering call by a signed-in caller, whichever layer refuses it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
-        async def kept(request: Request) -> Response:
+        async def handle_recorded(request: Request) -> Response:
             try:
                 return await handle(request)
             except DomainError as refusal:
-                _keep_later(request, refusal)
+                _defer_record(request, refusal)
                 raise
             except RequestValidationError as refusal:
-                _keep_later(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
+                _defer_record(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
                 raise
             except Exception as fault:
-                # A database that is away is met at the door already, where the caller is read (REQ-LCK-08).
+                # An unreachable database fails already while the caller is authenticated (REQ-LCK-08).
                 if database_fault(fault) is not DatabaseFault.CONNECTION:
                     raise
                 failed = NumberingFailed(retry_after=3)
-                _keep_later(request, failed)
+                _defer_record(request, failed)
                 raise failed from fault
 
-        return kept
+        return handle_recorded
 
 
-def _keep_later(request: Request, refusal: DomainError) -> None:
+def _defer_record(request: Request, refusal: DomainError) -> None:
     """
-    Keep the refusal before it is answered, and after the request has given its session back.
+    Record the refusal before the response, but after the request has released its session.
 
-    Where a burst of requests is refused, each would hold a connection and wait for another.
+    Otherwise each request of a refused burst would hold a connection while it waits for another.
     """
-    stack: AsyncExitStack = request.scope["fastapi_inner_astack"]  # closed after what the endpoint was given
-    stack.push_async_callback(_keep, request, refusal)
+    stack: AsyncExitStack = request.scope["fastapi_inner_astack"]  # closes after the endpoint's dependencies
+    stack.push_async_callback(_record_refusal, request, refusal)
 
 
-async def _keep(request: Request, refusal: DomainError) -> None:
-    """Rows are not for strangers to write: they are kept for seven years."""
+async def _record_refusal(request: Request, refusal: DomainError) -> None:
+    """Record the refusal; unauthenticated calls are only counted, because rows are kept for seven years."""
     caller = getattr(request.state, "caller", None)
     if caller is None and (isinstance(refusal, NotSignedIn) or not getattr(request.state, "has_token", False)):
         monitoring.UNAUTHENTICATED.inc()

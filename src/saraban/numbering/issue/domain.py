@@ -1,7 +1,5 @@
 """
-The lifecycle of a number (REQ-NUM-12): who may take it from which state to which, for what reason, and what refuses the rest.
-And what to do after an attempt at a number failed (REQ-LCK-06, REQ-LCK-07, REQ-LCK-08): again, when, on which path, or no more.
-Each class of failure has its own budget.
+State transitions of a number (REQ-NUM-12) and retry budgets per class of failure (REQ-LCK-06, REQ-LCK-07, REQ-LCK-08).
 """
 
 import math
@@ -21,11 +19,10 @@ SHORTEST_RESET_REASON = 20  # it makes numbers come again
 @dataclass(frozen=True, slots=True)
 class NumberErrorFilters:
     """
-    Which refused and failed calls are asked for; None leaves it open.
+    Filters of refused and failed calls.
 
     :param kind: such as `LOCK_TIMEOUT`
-    :param trace: the trace id that the call was answered with
-    :param until: the first moment that is no longer wanted
+    :param until: exclusive
     """
 
     kind: str | None = None
@@ -36,15 +33,13 @@ class NumberErrorFilters:
 
 
 class NumberActor(StrEnum):
-    """Who takes a step."""
-
     RESERVER = "the one who reserved it"
     TIMER = "the system's timer"
     DOCUMENT = "its document"
     ADMINISTRATOR = "a project administrator"
 
 
-# The state that a step starts from, by where it leads and who takes it.
+# Required source state by target state and actor.
 TRANSITIONS = {
     (NumberState.CONFIRMED, NumberActor.RESERVER): NumberState.RESERVED,
     (NumberState.CANCELLED, NumberActor.RESERVER): NumberState.RESERVED,
@@ -55,17 +50,17 @@ TRANSITIONS = {
 }
 
 
-def required_state(target: NumberState, who: NumberActor) -> NumberState:
+def required_state(target: NumberState, actor: NumberActor) -> NumberState:
     """
-    Return the state a number must be in for `who` to take it to `target`.
+    Return the state that a number must be in before `actor` moves it to `target`.
 
-    :raises KeyError: for a step that the table does not have: a fault of ours
+    :raises KeyError: for an undefined transition, which is a programming error
     """
-    return TRANSITIONS[target, who]
+    return TRANSITIONS[target, actor]
 
 
 class ReservationExpired(DomainError):
-    """The reservation's time is over, whether or not the timer has marked it."""
+    """The reservation's expiry has passed, even if the timer has not marked it yet."""
 
     kind, code = ErrorKind.GONE, "RESERVATION_EXPIRED"
     says = Text("การจองเลขที่นี้หมดอายุแล้ว", "This reservation has expired.")
@@ -73,7 +68,7 @@ class ReservationExpired(DomainError):
 
 
 class NumberNotInState(DomainError):
-    """The number is not in the state that this step starts from."""
+    """The number's status does not allow this transition."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_STATE_CONFLICT"
     says = Text(
@@ -84,7 +79,7 @@ class NumberNotInState(DomainError):
 
 
 class NumberHeld(DomainError):
-    """A number that a document carries cannot be made void behind the document's back."""
+    """A document carries the number; only the document's own operations may void it."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_HELD"
     says = Text("เลขที่ “{number}” มีเอกสารใช้อยู่", "The number “{number}” is used by a document.")
@@ -92,7 +87,7 @@ class NumberHeld(DomainError):
 
 
 class NumberInRange(DomainError):
-    """The stated number lies in a range that is barred, or kept for another organization."""
+    """The number is in a blocked range, or in a range reserved for another organization."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_IN_RANGE"
     says = Text(
@@ -104,9 +99,9 @@ class NumberInRange(DomainError):
 
 def checked_reason(reason: str, *, shortest: int = SHORTEST_REASON) -> str:
     """
-    Return a reason as it is kept: folded, without outer blanks.
+    Return the reason folded and stripped.
 
-    :raises Invalid: at `/reason`, for one that is too short, too long or not printable
+    :raises Invalid: at `/reason`
     """
     text = fold(reason).strip()
     if not text:
@@ -129,7 +124,7 @@ def _refusal(code: str, th: str, en: str, **values: object) -> Invalid:
 
 
 class Failure(StrEnum):
-    """Why an attempt ended; the value is the `reason` label of `docnum_retry_total`."""
+    """The value is the `reason` label of `docnum_retry_total`."""
 
     LOCK = "lock_timeout"
     CONFLICT = "version_conflict"
@@ -139,7 +134,7 @@ class Failure(StrEnum):
 
 
 class NumberingBusy(DomainError):
-    """Another request kept the series for the whole time that was allowed (REQ-LCK-06)."""
+    """Another request held the series for the whole permitted time (REQ-LCK-06)."""
 
     kind, code = ErrorKind.BUSY, "NUMBERING_BUSY"
     says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
@@ -147,7 +142,7 @@ class NumberingBusy(DomainError):
 
 
 class NumberingConflict(DomainError):
-    """The counter was changed by another request on every attempt (REQ-LCK-07)."""
+    """Other requests changed the counter on every attempt (REQ-LCK-07)."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBERING_CONFLICT"
     says = Text("เลขที่เอกสารถูกเปลี่ยน กรุณาลองใหม่", "The document number has changed. Please try again.")
@@ -167,10 +162,10 @@ class NumberingFailed(DomainError):
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
     """
-    How often each class of failure is tried again; every figure is a setting.
+    Retries per class of failure; every figure is a setting.
 
-    :param pause: seconds before the first retry after a lock timeout or a lost connection; each further pause is twice as long
-    :param deadline: seconds in which waiting for the series and every rerun that costs no budget must end
+    :param pause: seconds before the first retry after a lock timeout or lost connection; doubles with each retry
+    :param deadline: seconds that limit waiting for the series and all retries together
     """
 
     lock: int = 5
@@ -186,14 +181,14 @@ class RetryBudget:
             Failure.CONFLICT: self.conflict,
             Failure.CONNECTION: self.connection,
             Failure.COLLISION: self.collision,
-            # A taken number is stepped over; that is no conflict and spends no retry (REQ-NUM-05).
+            # Skipping a taken number is no conflict and spends no retry (REQ-NUM-05).
             Failure.TAKEN: math.inf,
         }[failure]
 
 
 @dataclass(slots=True)
 class Attempts:
-    """:param met: what kept its series last, whoever's attempt it was"""
+    """:param met: the failure that last blocked the series, of this request or another"""
 
     budget: RetryBudget
     failures: Counter[Failure] = field(default_factory=Counter)
@@ -201,19 +196,19 @@ class Attempts:
 
     @property
     def retries(self) -> int:
-        """Attempts after the first, as the audit keeps them."""
+        """Failed attempts, as the audit records them; skipped taken numbers do not count."""
         return sum(count for failure, count in self.failures.items() if failure is not Failure.TAKEN)
 
     def left(self, elapsed: float) -> float:
-        """Return the seconds that may still be spent waiting."""
+        """Return the remaining seconds before the deadline."""
         return max(self.budget.deadline - elapsed, 0.0)
 
     def after(self, failure: Failure, *, elapsed: float) -> float:
         """
-        Return the seconds until the next attempt.
+        Record a failure and return the seconds until the next attempt.
 
         :param elapsed: seconds since the request arrived
-        :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class is spent
+        :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class or the time is used up
         """
         self.met = failure
         self.failures[failure] += 1
@@ -226,7 +221,7 @@ class Attempts:
         return delay
 
     def too_late(self) -> DomainError:
-        """Return what a request is told at its deadline: a database that does not answer is not "busy"."""
+        """Return the error at the deadline: a database that does not answer is not "busy"."""
         return (NumberingFailed if self.met is Failure.CONNECTION else NumberingBusy)(retry_after=3)
 
 

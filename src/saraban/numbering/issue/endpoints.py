@@ -45,9 +45,9 @@ router = APIRouter(route_class=RecordedRoute)
 
 
 def request_of(body: BaseModel) -> NumberRequest:
-    """Return what a body asks a number for; fields of its own operation are left out."""
-    known = NumberRequest.__dataclass_fields__
-    return NumberRequest(**{name: value for name, value in body.model_dump().items() if name in known})
+    """Return the request for a number in a body, without the operation's other fields."""
+    fields = NumberRequest.__dataclass_fields__
+    return NumberRequest(**{name: value for name, value in body.model_dump().items() if name in fields})
 
 
 @router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Issue a number")
@@ -66,10 +66,10 @@ async def generate(body: GenerateIn, ctx: KeyedContext, numbers: Numbers) -> Res
 async def preview(body: GenerateIn, session: ReadSession, ctx: Context) -> PreviewOut:
     """Consume nothing; somebody else may get the shown number first."""
     plan = await number_plan.plan(ctx, session, request_of(body))
-    next_one = await number_plan.preview(session, plan=plan)
+    next_number = await number_plan.preview(session, plan=plan)
     return PreviewOut(
-        document_number=next_one.number,
-        sequence=next_one.sequence,
+        document_number=next_number.number,
+        sequence=next_number.sequence,
         year=plan.year,
         template=plan.template.text,
         format_source=plan.source,
@@ -96,7 +96,7 @@ async def reserve(body: GenerateIn, request: Request, ctx: KeyedContext, numbers
 async def confirm(body: TokenIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
     operation = Operation.of(ctx, "POST /document-numbering/confirm", body)
-    return await _changed(ctx, db, await once.run(operation, _confirm, ctx, body))
+    return await _respond_with_state(ctx, db, await once.run(operation, _confirm, ctx, body))
 
 
 async def _confirm(ctx: RequestContext, session: AsyncSession, body: TokenIn) -> Receipt:
@@ -107,7 +107,7 @@ async def _confirm(ctx: RequestContext, session: AsyncSession, body: TokenIn) ->
 async def cancel(body: CancelReservationIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The number stays in the ledger as cancelled and is not issued again."""
     operation = Operation.of(ctx, "POST /document-numbering/cancel", body)
-    return await _changed(ctx, db, await once.run(operation, _cancel, ctx, body))
+    return await _respond_with_state(ctx, db, await once.run(operation, _cancel, ctx, body))
 
 
 async def _cancel(ctx: RequestContext, session: AsyncSession, body: CancelReservationIn) -> Receipt:
@@ -119,14 +119,14 @@ async def _cancel(ctx: RequestContext, session: AsyncSession, body: CancelReserv
 async def void(body: VoidIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """For a confirmed number that no document carries; `numbering.override` is needed, and a reason."""
     operation = Operation.of(ctx, "POST /document-numbering/void", body)
-    return await _changed(ctx, db, await once.run(operation, _void, ctx, body))
+    return await _respond_with_state(ctx, db, await once.run(operation, _void, ctx, body))
 
 
 async def _void(ctx: RequestContext, session: AsyncSession, body: VoidIn) -> Receipt:
     return (await lifecycle.void_number(ctx, session, public_id=body.public_id, reason=body.reason)).receipt()
 
 
-async def _changed(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
+async def _respond_with_state(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
     with showing_done_work():
         issued = await lifecycle.read_issued(ctx, db, receipt)
     return respond(NumberStateOut.model_validate(issued), receipt=receipt)
@@ -230,10 +230,10 @@ async def list_errors(
     """Newest first, of every project; rows are kept for `SARABAN_NUMBER_ERROR_DAYS`."""
     filters = NumberErrorFilters(error_type, username, trace_id, *moments_of_days(period.since, period.until, ctx.zone))
     page = await monitoring.list_errors(ctx, session, filters, cursor=cursor, limit=limit)
-    return PageOut[NumberErrorOut](items=[_error(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[NumberErrorOut](items=[_error_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-def _error(row: NumberErrorRow) -> NumberErrorOut:
-    kept = row.error
-    values = {"message": kept.error_message, "context": kept.context_data or {}, "address": kept.ip_address}
-    return NumberErrorOut.from_object(kept, username=row.username, **values)
+def _error_out(row: NumberErrorRow) -> NumberErrorOut:
+    error = row.error
+    values = {"message": error.error_message, "context": error.context_data or {}, "address": error.ip_address}
+    return NumberErrorOut.from_object(error, username=row.username, **values)

@@ -1,7 +1,4 @@
-"""
-Single numbers: read, changed by conditional statements (of two at once one wins), and recorded in the audit; a whole batch of
-them, written in one round trip; refused and failed calls.
-"""
+"""Ledger, audit and error rows. State changes are conditional updates: of two concurrent ones, one wins."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -60,17 +57,17 @@ _ISSUED_BY = (OperationCode.GENERATE, OperationCode.RESERVE, OperationCode.OVERR
 async def taken_numbers(
     session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str], register: str
 ) -> dict[str, str]:
-    """Return which of these numbers a register has, with those that look like them; plain reads, no locks (REQ-NUM-05)."""
-    held = sa.select(LEDGER.c.base_number_key, LEDGER.c.base_number).where(
+    """Return the numbers that a register already has, with their look-alikes; plain reads, no locks (REQ-NUM-05)."""
+    base_numbers = sa.select(LEDGER.c.base_number_key, LEDGER.c.base_number).where(
         LEDGER.c.project_id == project_id, LEDGER.c.base_number_key.in_(bases), LEDGER.c.register == register
     )
-    printed = sa.select(RENDERINGS.c.document_number_key, RENDERINGS.c.document_number).where(
+    renderings = sa.select(RENDERINGS.c.document_number_key, RENDERINGS.c.document_number).where(
         RENDERINGS.c.project_id == project_id,
         RENDERINGS.c.document_number_key.in_(numbers),
         RENDERINGS.c.register == register,
     )
-    found = {row[0]: row[1] for statement in (held, printed) for row in await session.execute(statement)}
-    return {one: found[key] for one in {*bases, *numbers} if (key := key_text(one)) in found} if found else {}
+    taken = {row[0]: row[1] for statement in (base_numbers, renderings) for row in await session.execute(statement)}
+    return {name: taken[key] for name in {*bases, *numbers} if (key := key_text(name)) in taken} if taken else {}
 
 
 async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID, LedgerEntry]:
@@ -79,7 +76,7 @@ async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID,
 
 
 async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str, now: datetime) -> bool:
-    """Cancel a number that nobody holds, and say whether it was there to be cancelled."""
+    """Cancel a number without a holder; return whether a row changed."""
     done: Any = await session.execute(
         sa.update(LedgerEntry)
         .where(
@@ -103,7 +100,7 @@ _FORMAT_OF_NUMBER = (
 
 
 async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
-    """Return what the ledger keeps of a number's format, with what that format is for."""
+    """Return the format columns of a number's ledger row, with its type code."""
     return (await session.execute(_FORMAT_OF_NUMBER, {"number": public_id})).first()
 
 
@@ -112,7 +109,7 @@ async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> Non
 
 
 async def has_drawing_category(session: AsyncSession, project_id: int, register: str, code: str) -> bool:
-    """Return whether drawings of a register are classified by an open category with this code."""
+    """Return whether a register has an active category with this code."""
     is_contract = register == CONTRACT_REGISTER
     column = ContractDrawingCategory.cat_code if is_contract else ShopDrawingMainCategory.main_category_code
     model = column.class_
@@ -121,7 +118,7 @@ async def has_drawing_category(session: AsyncSession, project_id: int, register:
 
 
 async def printed_by(session: AsyncSession, *, project_id: int, number: str, register: str) -> int | None:
-    """Return the key of the ledger entry that was ever printed like this in a register."""
+    """Return the id of the ledger entry that ever had this rendering in a register."""
     return await session.scalar(
         sa.select(NumberRendering.reservation_id).where(
             NumberRendering.project_id == project_id,
@@ -134,14 +131,14 @@ async def printed_by(session: AsyncSession, *, project_id: int, number: str, reg
 async def insert_audit(
     ctx: RequestContext, session: AsyncSession, operation: OperationCode, row: dict[str, object]
 ) -> None:
-    """Write the row of an operation that waits for no lock of a series."""
+    """Insert the audit row of an operation that does not wait for a series lock."""
     origin = {"user_id": ctx.caller.user_id, "ip_address": ctx.address[:45] or None, "created_at": ctx.now}
-    told = {"uuid": new_id(), "operation": operation, "retry_count": 0, "lock_wait_ms": 0}
-    await session.execute(_INSERT_AUDIT, told | origin | row)
+    defaults = {"uuid": new_id(), "operation": operation, "retry_count": 0, "lock_wait_ms": 0}
+    await session.execute(_INSERT_AUDIT, defaults | origin | row)
 
 
 class HeldNumber(NamedTuple):
-    """A number that a document carries, with what decides about who may read its life."""
+    """The number of a document, with the fields that decide who may read it."""
 
     public_id: UUID
     project_id: int
@@ -154,17 +151,17 @@ _HELD_NUMBER = sa.select(_ENTRY.uuid, _ENTRY.project_id, _ENTRY.originator_organ
 
 
 async def held_by(session: AsyncSession, holder: UUID) -> HeldNumber | None:
-    """Return the number a document carries now; one that was replaced keeps its holder, and is left out."""
+    """Return a document's current number; replaced numbers keep their holder and are excluded."""
     row = (await session.execute(_HELD_NUMBER, {"holder": holder})).first()
     return HeldNumber(*row) if row else None
 
 
 async def lock_held_by(session: AsyncSession, holder: UUID) -> LedgerEntry | None:
-    """Return the same as its row, and hold it until the end of the transaction."""
-    carried = sa.select(LedgerEntry).where(
+    """Return and lock the ledger entry of a document's current number."""
+    statement = sa.select(LedgerEntry).where(
         LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
     )
-    return await session.scalar(carried.with_for_update())
+    return await session.scalar(statement.with_for_update())
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> LedgerEntry | None:
@@ -177,9 +174,9 @@ async def end_reservation(
     session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, object]
 ) -> bool:
     """
-    Take a reservation of this user that nobody holds out of the state `source`, and say whether it did.
+    Move an unexpired reservation of this user without a holder out of `source`; return whether a row changed.
 
-    :param now: the database's clock: what has expired by it stays as it is
+    :param now: the database's clock
     """
     conditions = [
         LedgerEntry.public_id == public_id,
@@ -188,21 +185,21 @@ async def end_reservation(
         LedgerEntry.holder_public_id.is_(None),
         LedgerEntry.expires_at > now,
     ]
-    return await _changed(session, conditions, values)
+    return await _update_one(session, conditions, values)
 
 
 async def void_number(session: AsyncSession, *, public_id: UUID, source: str, values: dict[str, object]) -> bool:
-    """Take a number out of the state `source`, and say whether it was in it."""
-    return await _changed(
+    """Update a number only if it is in the state `source`; return whether a row changed."""
+    return await _update_one(
         session, [LedgerEntry.public_id == public_id, LedgerEntry.document_number_status == source], values
     )
 
 
 async def link_replacement(session: AsyncSession, *, public_id: UUID, replaces: UUID) -> None:
-    await _changed(session, [LedgerEntry.public_id == public_id], {"replaces_uuid": replaces})
+    await _update_one(session, [LedgerEntry.public_id == public_id], {"replaces_uuid": replaces})
 
 
-async def _changed(
+async def _update_one(
     session: AsyncSession, conditions: Sequence[sa.ColumnElement[bool]], values: dict[str, object]
 ) -> bool:
     statement = sa.update(LedgerEntry).where(*conditions).values(**values)
@@ -211,16 +208,16 @@ async def _changed(
 
 
 async def overdue(session: AsyncSession, *, source: str, now: datetime, limit: int) -> Sequence[LedgerEntry]:
-    """Return reservations past their expiry, locked, the oldest first."""
-    found = sa.select(LedgerEntry).where(*_overdue(source, now)).order_by(LedgerEntry.expires_at)
-    return (await session.scalars(found.limit(limit).with_for_update())).all()
+    """Return and lock reservations past their expiry, oldest first."""
+    statement = sa.select(LedgerEntry).where(*_overdue_conditions(source, now)).order_by(LedgerEntry.expires_at)
+    return (await session.scalars(statement.limit(limit).with_for_update())).all()
 
 
 async def any_overdue(session: AsyncSession, *, source: str, now: datetime) -> bool:
-    return await session.scalar(sa.select(LedgerEntry.id).where(*_overdue(source, now)).limit(1)) is not None
+    return await session.scalar(sa.select(LedgerEntry.id).where(*_overdue_conditions(source, now)).limit(1)) is not None
 
 
-def _overdue(source: str, now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+def _overdue_conditions(source: str, now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
     return (
         LedgerEntry.holder_public_id.is_(None),
         LedgerEntry.document_number_status == source,
@@ -229,7 +226,7 @@ def _overdue(source: str, now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str, str]:
-    """Return the project's public id and code, and the code of the document type, of a number."""
+    """Return the project's public id and code, and the type code, of a number."""
     row = (
         await session.execute(
             sa.select(Project.public_id, Project.project_code, CorrespondenceType.type_code)
@@ -245,7 +242,7 @@ async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tupl
 async def by_printed_number(
     session: AsyncSession, *, project_id: int, number: str, register: str
 ) -> LedgerEntry | None:
-    """Return the entry that was ever printed like this in a register."""
+    """Return the entry that ever had this rendering in a register."""
     statement = (
         sa.select(LedgerEntry)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
@@ -259,7 +256,7 @@ async def by_printed_number(
 
 
 async def recorded_issue(session: AsyncSession, public_id: UUID) -> tuple[str | None, str] | None:
-    """Return the type and the counter key that a number was issued for, as its audit keeps them."""
+    """Return the type and counter key from the audit row of a number's issue."""
     row = (
         await session.execute(
             sa.select(NumberAudit.document_type, NumberAudit.counter_key).where(
@@ -273,7 +270,7 @@ async def recorded_issue(session: AsyncSession, public_id: UUID) -> tuple[str | 
 
 
 async def codes_of_counter(session: AsyncSession, counter: NumberCounter) -> Mapping[str, str | None]:
-    return await _named(
+    return await _select_codes(
         session,
         project=_code(Project.project_code, Project.id, counter.project_id),
         originator=_code(Organization.organization_code, Organization.id, counter.originator_organization_id),
@@ -286,8 +283,8 @@ async def codes_of_counter(session: AsyncSession, counter: NumberCounter) -> Map
 
 
 async def codes_of_entry(session: AsyncSession, entry: LedgerEntry) -> Mapping[str, str | None]:
-    """Return what the ledger itself knows of a number whose issue no audit row tells: it was taken over."""
-    return await _named(
+    """Return the codes of a ledger row; for migrated numbers, whose issue has no audit row."""
+    return await _select_codes(
         session,
         project=_code(Project.project_code, Project.id, entry.project_id),
         originator=_code(Organization.organization_code, Organization.id, entry.originator_organization_id),
@@ -300,12 +297,12 @@ def _code(code: InstrumentedAttribute[str], key: InstrumentedAttribute[int], val
     return sa.select(code).where(key == value).scalar_subquery()
 
 
-async def _named(session: AsyncSession, **wanted: sa.ScalarSelect[str]) -> Mapping[str, str | None]:
-    statement: AnySelect = sa.select(*(one.label(name) for name, one in wanted.items()))
+async def _select_codes(session: AsyncSession, **columns: sa.ScalarSelect[str]) -> Mapping[str, str | None]:
+    statement: AnySelect = sa.select(*(column.label(name) for name, column in columns.items()))
     return dict((await session.execute(statement)).mappings().one())
 
 
-# Whoever sets `last_number` by hand may forget the version.
+# Compare `last_number` too: a manual change in the database may leave the version as it is.
 _ADVANCE = (
     sa.update(COUNTERS)
     .where(
@@ -322,9 +319,9 @@ _ADVANCE = (
     )
 )
 _ADVANCE_ALONE = FastStatement(_ADVANCE)
-# A counter that another transaction has locked must not delay the others that share the transaction.
+# A counter locked elsewhere must not delay the other series of a shared transaction.
 _ADVANCE_AT_ONCE = FastStatement(_ADVANCE, before="SET STATEMENT innodb_lock_wait_timeout = 0 FOR ")
-# What the driver says when a number (not a token or anything else) is already there.
+# Constraint names in the driver's message when a number (not a token) exists already.
 NUMBER_CONSTRAINTS = (
     *("idx_docnum_ledger_base", "idx_docnum_ledger_key", "idx_docnum_rendering_number", "idx_docnum_rendering_key"),
     "document_number_reservations.base_number",  # or its key
@@ -333,7 +330,14 @@ NUMBER_CONSTRAINTS = (
 TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.token")
 
 
-_FORM = ("project_id", "register", "document_number", "document_number_key", "revision_label", "created_at")
+_RENDERING_COLUMNS = (
+    "project_id",
+    "register",
+    "document_number",
+    "document_number_key",
+    "revision_label",
+    "created_at",
+)
 _KEYED_COLUMNS = (*LEDGER_COLUMNS, "base_number_key", "document_number_key")
 _UUID = LEDGER_COLUMNS.index("uuid")
 _BASE, _NUMBER = LEDGER_COLUMNS.index("base_number"), LEDGER_COLUMNS.index("document_number")
@@ -350,18 +354,18 @@ def queue_numbers(
     refusal: Exception,
 ) -> None:
     """
-    Move counters if each is still where it was seen, and write the rows, when the packet is sent.
+    Queue the compare-and-set of the counters, then the rows; sent with the packet.
 
-    :param entries: rows of the ledger, in the order of `LEDGER_COLUMNS`; their printed forms follow from them
-    :param audits: rows of the audit, in the order of `AUDIT_COLUMNS`
-    :param refusal: raised where a counter was not moved; then nothing is written, nor what is queued behind
+    :param entries: ledger rows, in the order of `LEDGER_COLUMNS`; renderings are derived from them
+    :param audits: audit rows, in the order of `AUDIT_COLUMNS`
+    :param refusal: raised where a counter has moved; nothing of the packet behind it is written
     """
     queue_advances(packet, moved, now=now, refusal=refusal)
     _queue_rows(packet, entries, audits)
 
 
 def queue_advances(packet: Packet, moved: Moved, *, now: datetime, refusal: Exception) -> None:
-    """:param moved: series, what was seen of it, and its last number; every transaction locks them in the same order"""
+    """:param moved: series, its state as read, its new last number; sorted here so that all transactions lock alike"""
     advance = _ADVANCE_ALONE if len(moved) == 1 else _ADVANCE_AT_ONCE
     for key, seen, to in sorted(moved):
         packet.execute(
@@ -381,7 +385,7 @@ def queue_advances(packet: Packet, moved: Moved, *, now: datetime, refusal: Exce
 async def insert_numbers(
     session: AsyncSession, *, entries: Sequence[Sequence[object]], audits: Sequence[Sequence[object]]
 ) -> None:
-    """Write numbers that no counter issues: ledger and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`."""
+    """Insert numbers without a counter; rows in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`."""
     packet = Packet(session)
     _queue_rows(packet, entries, audits)
     await packet.send()
@@ -389,30 +393,32 @@ async def insert_numbers(
 
 def _queue_rows(packet: Packet, entries: Sequence[Sequence[object]], audits: Sequence[Sequence[object]]) -> None:
     packet.insert(LEDGER, _KEYED_COLUMNS, [[*entry, entry[_BASE], entry[_NUMBER]] for entry in entries])
-    packet.execute(_print_new(packet.on_sqlite), entries=[entry[_UUID] for entry in entries])
+    packet.execute(_rendering_statement(packet.on_sqlite), entries=[entry[_UUID] for entry in entries])
     packet.insert(AUDIT, AUDIT_COLUMNS, audits)
 
 
 @cache
-def _print_new(on_sqlite: bool) -> FastStatement:
-    """Return the statement that writes the printed forms of the ledger's rows that the statement before has inserted."""
+def _rendering_statement(on_sqlite: bool) -> FastStatement:
+    """Build the insert of renderings for the ledger rows that the preceding statement inserted."""
     rows = sa.select(
-        *(LEDGER.c[name] for name in _FORM), LEDGER.c.id, sa.literal_column(f"'{RenderingKind.ISSUE}'")
+        *(LEDGER.c[name] for name in _RENDERING_COLUMNS), LEDGER.c.id, sa.literal_column(f"'{RenderingKind.ISSUE}'")
     ).where(LEDGER.c.uuid.in_(sa.bindparam("entries", expanding=True, type_=LEDGER.c.uuid.type)))
-    if not on_sqlite:  # their keys follow each other
+    if not on_sqlite:  # the keys of one insert are consecutive
         rows = rows.where(LEDGER.c.id >= sa.func.last_insert_id()).with_hint(LEDGER, "FORCE INDEX (PRIMARY)", "mariadb")
-    into = sa.insert(RENDERINGS)
-    return FastStatement(into.from_select([*_FORM, "reservation_id", "kind"], rows, include_defaults=False))
+    insertion = sa.insert(RENDERINGS)
+    return FastStatement(
+        insertion.from_select([*_RENDERING_COLUMNS, "reservation_id", "kind"], rows, include_defaults=False)
+    )
 
 
 async def largest_packet(session: AsyncSession) -> int:
-    """Return the bytes that one statement may have: `max_allowed_packet`; SQLite's own limit is far away."""
+    """Return the largest statement in bytes: `max_allowed_packet`; a constant on SQLite."""
     if session.get_bind().dialect.name == "sqlite":
         return 1 << 30
     return int((await session.execute(sa.text("SELECT @@max_allowed_packet"))).scalar_one())
 
 
-_INSERT = sa.insert(cast(sa.Table, NumberError.__table__))
+_INSERT_ERROR = sa.insert(cast(sa.Table, NumberError.__table__))
 
 
 async def errors_page(
@@ -423,7 +429,7 @@ async def errors_page(
     )
     if filters.kind is not None:
         statement = statement.where(NumberError.error_type == filters.kind)
-    if filters.username is not None:  # by the key: a condition on the joined table would let MariaDB begin with that
+    if filters.username is not None:  # by key: with a condition on the joined table MariaDB would start there
         key = spelled(sa.select(User.user_id), User.username, filters.username).scalar_subquery()
         statement = statement.where(NumberError.user_id == key)
     if filters.trace is not None:
@@ -440,19 +446,18 @@ async def errors_page(
 
 
 async def existing_errors(session: AsyncSession, public_ids: Sequence[UUID]) -> frozenset[UUID]:
-    """Return which of these rows stand there already."""
     rows = await session.scalars(sa.select(NumberError.public_id).where(NumberError.public_id.in_(public_ids)))
     return frozenset(rows)
 
 
 async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, object]]) -> None:
-    await session.execute(_INSERT, list(rows))
+    await session.execute(_INSERT_ERROR, list(rows))
 
 
 async def delete_errors(session: AsyncSession, *, before: datetime, limit: int) -> int:
-    """Delete the oldest rows from before a moment, at most `limit`, and return their number."""
-    old = sa.select(NumberError.id).where(NumberError.created_at < before).order_by(NumberError.created_at)
-    ids = (await session.scalars(old.limit(limit))).all()
+    """Delete at most `limit` rows older than `before`, oldest first; return the count."""
+    statement = sa.select(NumberError.id).where(NumberError.created_at < before).order_by(NumberError.created_at)
+    ids = (await session.scalars(statement.limit(limit))).all()
     if ids:
         await session.execute(sa.delete(NumberError).where(NumberError.id.in_(ids)))
     return len(ids)

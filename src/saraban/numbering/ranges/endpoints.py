@@ -1,4 +1,4 @@
-"""`/document-numbering/ranges`: ranges of a series that are reserved for somebody, or blocked."""
+"""`/document-numbering/ranges`: reserved and blocked ranges of a series."""
 
 from typing import Annotated
 from uuid import UUID
@@ -24,12 +24,12 @@ router = APIRouter(route_class=RecordedRoute)
 
 @router.post("/ranges", status_code=201, response_model=RangeOut, summary="Reserve or block a range of a series")
 async def create_range(body: RangeIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
-    """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
+    """In the series of the described document. A reserved range has its own counter: issue with `rangePublicId`."""
     operation = Operation.of(ctx, "POST /document-numbering/ranges", body)
     receipt = await once.run(operation, _create, ctx, body)
     async with read_after_commit(db) as session:
-        found = await service.read_range(ctx, session, receipt.resource_id)
-    return respond(_range(found), status=201, receipt=receipt)
+        row = await service.read_range(ctx, session, receipt.resource_id)
+    return respond(_range_out(row), status=201, receipt=receipt)
 
 
 async def _create(ctx: RequestContext, session: AsyncSession, body: RangeIn) -> Receipt:
@@ -40,7 +40,7 @@ async def _create(ctx: RequestContext, session: AsyncSession, body: RangeIn) -> 
 
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
-    """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
+    """The size and the next number of the series; an impossible range is refused as on creation."""
     plan = await number_plan.plan(ctx, session, request_of(body))
     return await service.range_effect(ctx, session, plan, body.draft)
 
@@ -53,21 +53,21 @@ async def list_ranges(
     limit: PageLimit = 50,
     cursor: PageCursor = None,
 ) -> PageOut[RangeOut]:
-    """Newest first, the released ones too."""
+    """Newest first, including released ranges."""
     page = await service.list_ranges(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
-    return PageOut[RangeOut](items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[RangeOut](items=[_range_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")
 async def release_range(public_id: PathId, body: ReleaseIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
-    """The main series gives what it has not passed yet; what the range gave stays issued."""
+    """The main series then issues what it has not passed; numbers issued from the range stay."""
     operation = Operation.of(ctx, f"POST /document-numbering/ranges/{public_id}", body)
     receipt = await once.run(operation, service.release_range, ctx, public_id=public_id, reason=body.reason)
     async with read_after_commit(db) as session:
-        found = await service.read_range(ctx, session, public_id)
-    return respond(ReleasedOut.from_object(found.range), receipt=receipt)
+        row = await service.read_range(ctx, session, public_id)
+    return respond(ReleasedOut.from_object(row.range), receipt=receipt)
 
 
-def _range(row: RangeRow) -> RangeOut:
+def _range_out(row: RangeRow) -> RangeOut:
     last = row.last if row.last is not None and row.last >= row.range.first_number else None
     return RangeOut.from_object(row.range, organization_public_id=row.organization, last_issued=last)

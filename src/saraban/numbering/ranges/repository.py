@@ -1,4 +1,4 @@
-"""The rows of reserved and blocked ranges, and their counters."""
+"""Rows of ranges and their counters."""
 
 from datetime import datetime
 from uuid import UUID
@@ -15,7 +15,7 @@ from saraban.numbering.series.models import COUNTER_OF_RANGE, NumberCounter, Num
 
 
 async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCounter, now: datetime) -> None:
-    """Write a range and, where it is kept for somebody, the counter of its own."""
+    """Insert a range and, if it is reserved, its counter."""
     session.add(row)
     if row.kind == RangeKind.KEPT:
         session.add(
@@ -40,7 +40,7 @@ async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCoun
 
 
 async def raise_version(session: AsyncSession, *, project_id: int, series: str, range_: int) -> None:
-    """Make every allocator read this counter again before its next number."""
+    """Increase the counter's version, so that every allocator reads it again."""
     await session.execute(
         sa.update(NumberCounter)
         .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == range_)
@@ -84,7 +84,7 @@ async def find_range(session: AsyncSession, public_id: UUID) -> RangeRow | None:
 
 
 async def ranges_page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Page[RangeRow]:
-    """Return the ranges of a project, newest first, with whom they are kept for and where their counters stand."""
+    """Return the ranges of a project, newest first, with organizations and last numbers."""
     statement = newest_first(
         _RANGES.where(NumberRange.project_id == project_id),
         at=NumberRange.created_at,
@@ -92,5 +92,5 @@ async def ranges_page(session: AsyncSession, *, project_id: int, cursor: str | N
         cursor=cursor,
         limit=limit,
     )
-    found = [RangeRow(*row) for row in (await session.execute(statement)).all()]
-    return page_of(found, limit=limit, key=lambda row: (row.range.created_at, row.range.public_id))
+    rows = [RangeRow(*row) for row in (await session.execute(statement)).all()]
+    return page_of(rows, limit=limit, key=lambda row: (row.range.created_at, row.range.public_id))

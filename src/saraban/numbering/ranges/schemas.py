@@ -13,12 +13,14 @@ from saraban.numbering.series.domain.states import RangeKind
 
 
 class RangePreviewIn(GenerateIn):
-    """A range of the series that such a document would count in."""
+    """A range in the series of the described document."""
 
     kind: RangeKind
     first_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[100])
     last_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[199])
-    organization_public_id: UUID | None = Field(None, description="Who alone may draw from a kept range.")
+    organization_public_id: UUID | None = Field(
+        None, description="The only organization that may issue from a reserved range."
+    )
 
     @property
     def draft(self) -> RangeDraft:
@@ -32,7 +34,7 @@ class RangeIn(RangePreviewIn):
         strict=True,
         ge=1,
         le=LARGEST_STATED,
-        description="The `size` that the preview showed; needed where it says `mustConfirm`.",
+        description="The `size` that the preview showed; required with `mustConfirm`.",
     )
 
     @property
@@ -41,14 +43,12 @@ class RangeIn(RangePreviewIn):
 
 
 class RangeEffectOut(Schema):
-    """What closing a range would do; nothing was done."""
+    """The effect of creating a range; nothing changes."""
 
     series: str
-    counter: int = Field(description="Where the series stands.")
-    next_number: str | None = Field(
-        description="What the series would give next; null: its format refuses more digits."
-    )
-    size: int = Field(description="How many sequences would be closed.", examples=[100])
+    counter: int = Field(description="Last number of the series.")
+    next_number: str | None = Field(description="Next number of the series; null: its format refuses more digits.")
+    size: int = Field(description="Number of sequences in the range.", examples=[100])
     must_confirm: bool = Field(
         description="More than 1,000, or more digits than the format prints: state the size as `confirmedSize`."
     )
@@ -61,7 +61,7 @@ class RangeOut(Schema):
     first_number: int
     last_number: int
     organization_public_id: UUID | None
-    last_issued: int | None = Field(description="The last number drawn from a kept range.")
+    last_issued: int | None = Field(description="The last number issued from a reserved range.")
     reason: str = Field(examples=["ปรับตามข้อกำหนดของโครงการ"])
     created_at: datetime
     released_at: datetime | None

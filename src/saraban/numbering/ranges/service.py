@@ -1,4 +1,4 @@
-"""Ranges of a series: reserved for an organization or blocked, closed and released, each with its row in the audit."""
+"""Ranges of a series, reserved for an organization or blocked: creation and release, with audit."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -41,11 +41,11 @@ from saraban.numbering.series.repository import (
 from saraban.projects import service as projects
 from saraban.projects.service import OrganizationRef, ProjectRef
 
-MOST_UNASKED = 1000  # sequences that may be closed without a second look
+MOST_UNASKED = 1000  # sequences in a range without confirmation
 
 
 class RangeOverlaps(DomainError):
-    """Part of the range is kept or barred already."""
+    """Part of the range belongs to an active range."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_OVERLAPS"
     says = Text("ช่วงเลขนี้ทับซ้อนกับช่วงที่กำหนดไว้แล้ว", "This range overlaps an existing one.")
@@ -53,7 +53,7 @@ class RangeOverlaps(DomainError):
 
 
 class RangePassed(DomainError):
-    """The series has counted past the beginning of the range."""
+    """The series has issued numbers past the beginning of the range."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_PASSED"
     says = Text(
@@ -64,7 +64,7 @@ class RangePassed(DomainError):
 
 
 class RangeReleased(DomainError):
-    """The range was released before."""
+    """The range is already released."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_RELEASED"
     says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range is already released.")
@@ -77,13 +77,13 @@ def _must_confirm(draft: RangeDraft, template: Template, counter: int) -> bool:
 
 async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeEffectOut:
     """
-    Show what closing a range would do, without doing it.
+    Return the effect of creating a range, without creating it.
 
-    :raises: what `create_range` raises, but for a size that was not confirmed
+    :raises: what `create_range` raises, except for an unconfirmed size
     """
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
-    await _planned_owner(session, plan, draft)
+    await _find_permitted_owner(session, plan, draft)
     key = SeriesKey(plan.project.id, plan.series, 0)
     state = await counter_or_new(session, key)
     await _check_open(session, key, draft, state.last_number)
@@ -91,13 +91,13 @@ async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, d
     return RangeEffectOut(
         series=plan.series,
         counter=state.last_number,
-        next_number=await _following(session, plan, key, replace(state, closed=closed)),
+        next_number=await _next_number(session, plan, key, replace(state, closed=closed)),
         size=draft.size,
         must_confirm=_must_confirm(draft, plan.template, state.last_number),
     )
 
 
-async def _following(session: AsyncSession, plan: Plan, key: SeriesKey, state: CounterState) -> str | None:
+async def _next_number(session: AsyncSession, plan: Plan, key: SeriesKey, state: CounterState) -> str | None:
     (sequence,) = await free_sequences(
         session, key, state, number=plan.number, base=plan.base, count=1, register=plan.register
     )
@@ -108,20 +108,20 @@ async def _following(session: AsyncSession, plan: Plan, key: SeriesKey, state: C
 
 async def create_range(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeRow:
     """
-    Let the main counter of the plan's series skip the range from now on.
+    Create a range that the main counter of the plan's series skips from now on.
 
-    :raises Invalid: for an organization that could never draw from the series, or a size that was not confirmed
-    :raises RangeOverlaps: when part of it is closed already
+    :raises Invalid: for an organization that cannot issue from the series, or an unconfirmed size
+    :raises RangeOverlaps: when part of it belongs to an active range
     :raises RangePassed: when the series has counted past its beginning
     """
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     draft = replace(draft, reason=checked_reason(draft.reason))
-    owner = await _planned_owner(session, plan, draft)
+    owner = await _find_permitted_owner(session, plan, draft)
     await ensure_counter(session, key=plan.key, series=plan.series, now=ctx.now)
-    counter = await _locked(session, plan.project, plan.series, draft)
+    counter = await _lock_counter(session, plan.project, plan.series, draft)
     _check_confirmed(draft, plan.template, counter)
-    row = await _closed(ctx, session, counter, draft, owner)
+    row = await _add_range(ctx, session, counter, draft, owner)
     return RangeRow(row, draft.organization, draft.first - 1 if draft.kind == RangeKind.KEPT else None)
 
 
@@ -129,15 +129,15 @@ async def create_range_in_series(
     ctx: RequestContext, session: AsyncSession, draft: RangeDraft, *, project_public_id: UUID, series: str
 ) -> NumberRange:
     """
-    Create a range in a series that has counted already, named as the register names it.
+    Create a range in an existing series, by the series' name in the register.
 
     :raises Invalid: also at `/series`, when the project has no such series
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     draft = replace(draft, reason=checked_reason(draft.reason))
-    owner = await _owner(session, project, draft)
-    counter = await _locked(session, project, fold(series), draft)
+    owner = await _find_owner(session, project, draft)
+    counter = await _lock_counter(session, project, fold(series), draft)
     codes = orjson.loads((await key_of_counter(session, counter)).text)
     document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
     keys = matching_format_keys(counter.correspondence_type_id, document)
@@ -146,18 +146,18 @@ async def create_range_in_series(
     if owner is not None and owner.id != counter.originator_organization_id:
         _refuse_if_printed(template, str(codes["originator"]))
     _check_confirmed(draft, template, counter)
-    return await _closed(ctx, session, counter, draft, owner)
+    return await _add_range(ctx, session, counter, draft, owner)
 
 
-async def _planned_owner(session: AsyncSession, plan: Plan, draft: RangeDraft) -> OrganizationRef | None:
-    owner = await _owner(session, plan.project, draft)
+async def _find_permitted_owner(session: AsyncSession, plan: Plan, draft: RangeDraft) -> OrganizationRef | None:
+    owner = await _find_owner(session, plan.project, draft)
     if owner is not None and owner.id != plan.originator.id:
         _refuse_if_printed(plan.template, plan.originator.code)
     return owner
 
 
 def _refuse_if_printed(template: Template, originator: str) -> None:
-    """Whoever draws in the name of another organization than the series prints draws from another series."""
+    """Refuse an organization whose code the series does not print, since it issues from another series."""
     if ORIGINATOR in template.tokens:
         raise invalid(
             "/organizationPublicId",
@@ -168,7 +168,7 @@ def _refuse_if_printed(template: Template, originator: str) -> None:
         )
 
 
-async def _locked(session: AsyncSession, project: ProjectRef, series: str, draft: RangeDraft) -> NumberCounter:
+async def _lock_counter(session: AsyncSession, project: ProjectRef, series: str, draft: RangeDraft) -> NumberCounter:
     counter = await locked_counter(session, project_id=project.id, series=series)
     if counter is None:
         raise unknown("/series", series)
@@ -197,7 +197,7 @@ def _check_confirmed(draft: RangeDraft, template: Template, counter: NumberCount
         )
 
 
-async def _closed(
+async def _add_range(
     ctx: RequestContext, session: AsyncSession, counter: NumberCounter, draft: RangeDraft, owner: OrganizationRef | None
 ) -> NumberRange:
     row = NumberRange(
@@ -215,41 +215,41 @@ async def _closed(
     )
     await repository.add_range(session, row, like=counter, now=ctx.now)
     counter.range_count, counter.version = counter.range_count + 1, counter.version + 1
-    await _note(ctx, session, row, counter, draft.reason)
+    await _record_change(ctx, session, row, counter, draft.reason)
     return row
 
 
 async def list_ranges(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[RangeRow]:
-    """Return the ranges of a project, the released ones too, newest first."""
+    """Return the ranges of a project, including released ones, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
     return await repository.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
 
 
 async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> RangeRow:
-    """:raises NotFound: also for who may not see the counters of its project"""
-    found = await repository.find_range(session, public_id)
-    if found is None or not (
-        ctx.caller.may(VIEW_COUNTERS, here := Scope(project=found.range.project_id))
-        or ctx.caller.may(MANAGE_NUMBERS, here)
+    """:raises NotFound: also without access to the counters of its project"""
+    row = await repository.find_range(session, public_id)
+    if row is None or not (
+        ctx.caller.may(VIEW_COUNTERS, scope := Scope(project=row.range.project_id))
+        or ctx.caller.may(MANAGE_NUMBERS, scope)
     ):
         raise NotFound("There is no such range.")
-    return found
+    return row
 
 
 async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> Receipt:
     """
-    Open a range again: what the main counter has not passed, it will give.
+    Release a range; the main counter issues the part that it has not passed.
 
-    :raises RangeReleased: when it was released before
+    :raises RangeReleased: when it is already released
     """
     reason = checked_reason(reason)
-    found = await range_by_public_id(session, public_id)
-    if found is None or not ctx.caller.may(MANAGE_NUMBERS, Scope(project=found.project_id)):
+    number_range = await range_by_public_id(session, public_id)
+    if number_range is None or not ctx.caller.may(MANAGE_NUMBERS, Scope(project=number_range.project_id)):
         raise NotFound("There is no such range.")
-    counter = await locked_counter(session, project_id=found.project_id, series=found.series)
+    counter = await locked_counter(session, project_id=number_range.project_id, series=number_range.series)
     row = await repository.locked_range(session, public_id)
     assert counter is not None and row is not None  # noqa: PT018  neither is ever deleted
     await session.refresh(row)
@@ -261,11 +261,11 @@ async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id
         await repository.raise_version(session, project_id=row.project_id, series=row.series, range_=row.number)
     await session.flush()
     forget_resolutions(session)
-    await _note(ctx, session, row, counter, reason)
+    await _record_change(ctx, session, row, counter, reason)
     return Receipt("number_range", public_id)
 
 
-async def _owner(session: AsyncSession, project: ProjectRef, draft: RangeDraft) -> OrganizationRef | None:
+async def _find_owner(session: AsyncSession, project: ProjectRef, draft: RangeDraft) -> OrganizationRef | None:
     if draft.organization is None:
         return None
     if draft.kind != RangeKind.KEPT:
@@ -280,31 +280,31 @@ async def _owner(session: AsyncSession, project: ProjectRef, draft: RangeDraft) 
     )
 
 
-async def _note(
+async def _record_change(
     ctx: RequestContext, session: AsyncSession, row: NumberRange, counter: NumberCounter, reason: str
 ) -> None:
-    """Keep in the audit that a range was closed, or released: what the main counter had passed by then stays its hole."""
-    released = row.released_at is not None
-    facts = {
+    """Write the audit row; for a release with the counter, since sequences below it remain a gap."""
+    is_released = row.released_at is not None
+    values = {
         "range": str(row.public_id),
         "first": row.first_number,
         "last": row.last_number,
-        "counter": counter.last_number if released else None,
+        "counter": counter.last_number if is_released else None,
     }
-    counted_for = await key_of_counter(session, counter)
+    recorded_key = await key_of_counter(session, counter)
     await insert_audit(
         ctx,
         session,
         OperationCode.RANGE,
         {
             "project_id": row.project_id,
-            "document_type": counted_for.type,
+            "document_type": recorded_key.type,
             "series": row.series,
-            "counter_key": counted_for.text,
+            "counter_key": recorded_key.text,
             "sequence_number": row.first_number,
             "skipped_to": row.last_number,
-            "old_value": orjson.dumps({**facts, "state": row.kind}).decode() if released else None,
-            "new_value": orjson.dumps({**facts, "state": RANGE_RELEASED if released else row.kind}).decode(),
+            "old_value": orjson.dumps({**values, "state": row.kind}).decode() if is_released else None,
+            "new_value": orjson.dumps({**values, "state": RANGE_RELEASED if is_released else row.kind}).decode(),
             "reason": reason,
         },
     )

@@ -1,8 +1,4 @@
-"""
-The ledger of a series: what became of every sequence from 1 on, and whether audit, renderings and documents agree with it.
-
-Rows in; lines and discrepancies out.
-"""
+"""The ledger of a series, and the comparison of ledger, audit, renderings and documents. Pure functions on rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +17,14 @@ _NO_END = 2**63 - 1
 
 
 class GapReason(StrEnum):
-    """Why a sequence was never issued."""
+    """Why a sequence has no number."""
 
-    SKIPPED = "SKIPPED"  # taken by another series, or skipped by hand: the audit has a row about it
+    SKIPPED = "SKIPPED"  # taken by another series, or skipped by an administrator, as the audit records
     BARRED = "BARRED"
-    KEPT = "KEPT"  # for somebody who has not drawn it yet
-    BEFORE_LEDGER = "BEFORE_LEDGER"  # the schema before the ledger kept no record of it
-    NOT_ISSUED = "NOT_ISSUED"  # above the counter: not drawn yet, and neither imported nor stated by hand
-    OTHER_ORGANIZATION = "OTHER_ORGANIZATION"  # there is a number, and whoever asks may not see whose
+    KEPT = "KEPT"  # reserved and not issued yet
+    BEFORE_LEDGER = "BEFORE_LEDGER"  # the previous schema kept no record
+    NOT_ISSUED = "NOT_ISSUED"  # above the counter
+    OTHER_ORGANIZATION = "OTHER_ORGANIZATION"  # another organization's number, which the reader may not see
     UNEXPLAINED = "UNEXPLAINED"
 
 
@@ -51,7 +47,7 @@ N = TypeVar("N", bound=HasSequence)
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine(Generic[N]):
-    """One number, or one range of the same hole; exactly one of `entry` and `gap` is there."""
+    """One number, or a range of sequences without numbers; exactly one of `entry` and `gap` is set."""
 
     first: int
     last: int
@@ -65,28 +61,28 @@ def ledger_lines(
     """
     Return the lines of the sequences above `after`, in order.
 
-    :param entries: by sequence; several may stand for the same one, when a format was widened
-    :param counter: how far the series has counted; 0 where it never did. What is missing above was not issued yet
+    :param entries: by sequence; a widened format can give one sequence several entries
+    :param counter: the series' last number; sequences above it are `NOT_ISSUED`
     :param gaps: the first that covers a sequence explains it
-    :param upto: where the holes behind the last entry end; None: where the counter stands
+    :param upto: end of the gap after the last entry; None: the counter
     """
     gaps = [*gaps, Gap(SequenceRange(counter + 1, _NO_END), GapReason.NOT_ISSUED)]
     seen = after
     for entry in entries:
-        yield from _holes(SequenceRange(seen + 1, entry.sequence - 1), gaps)
+        yield from _gap_lines(SequenceRange(seen + 1, entry.sequence - 1), gaps)
         yield LedgerLine(entry.sequence, entry.sequence, entry=entry)
         seen = max(seen, entry.sequence)
-    yield from _holes(SequenceRange(seen + 1, counter if upto is None else upto), gaps)
+    yield from _gap_lines(SequenceRange(seen + 1, counter if upto is None else upto), gaps)
 
 
-def _holes(hole: SequenceRange, gaps: Sequence[Gap]) -> Iterator[LedgerLine[N]]:
-    """Cut a hole where its explanation changes."""
-    first = hole.first
-    while first <= hole.last:
-        position = next((position for position, one in enumerate(gaps) if first in one.sequences), len(gaps))
-        better = [one.sequences.first for one in gaps[:position] if first < one.sequences.first]
-        gap = gaps[position] if position < len(gaps) else Gap(hole, GapReason.UNEXPLAINED)
-        last = min([gap.sequences.last, hole.last, *(begin - 1 for begin in better)])
+def _gap_lines(missing: SequenceRange, gaps: Sequence[Gap]) -> Iterator[LedgerLine[N]]:
+    """Split a range of missing sequences where its explanation changes."""
+    first = missing.first
+    while first <= missing.last:
+        position = next((position for position, gap_ in enumerate(gaps) if first in gap_.sequences), len(gaps))
+        earlier_starts = [gap_.sequences.first for gap_ in gaps[:position] if first < gap_.sequences.first]
+        gap = gaps[position] if position < len(gaps) else Gap(missing, GapReason.UNEXPLAINED)
+        last = min([gap.sequences.last, missing.last, *(begin - 1 for begin in earlier_starts)])
         yield LedgerLine(first, last, gap=gap)
         first = last + 1
 
@@ -114,8 +110,8 @@ class NumberRow:
 @dataclass(frozen=True, slots=True)
 class MainCounter:
     """
-    :param before_ledger: the last number from before there was a ledger, 0 for none
-    :param originator: the organization that the series was begun for
+    :param before_ledger: last number of the previous schema; 0 for none
+    :param originator: organization of the counter's first number
     """
 
     last_number: int
@@ -124,7 +120,7 @@ class MainCounter:
 
 
 class ExportedNumber(NamedTuple):
-    """A number as an export writes it, with what tells why it has its format."""
+    """A row of an export, with the fields that explain its format."""
 
     id: int
     cells: Sequence[object]
@@ -135,7 +131,7 @@ class ExportedNumber(NamedTuple):
 
 
 class DiscrepancyKind(StrEnum):
-    """What two of the records disagree about."""
+    """Kinds of disagreement between the records."""
 
     AUDIT_MISSING = "AUDIT_MISSING"
     AUDIT_TWICE = "AUDIT_TWICE"
@@ -156,7 +152,12 @@ class DiscrepancyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """One thing that does not add up; `about` is a number, a series or a public id, `detail` what was found there."""
+    """
+    A disagreement between records.
+
+    :param about: a number, a series or a public id
+    :param detail: the differing value
+    """
 
     what: DiscrepancyKind
     project: str
@@ -166,7 +167,7 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class AuditedOperation:
-    """A row of the audit about one number; `id` says what came before what."""
+    """An audit row of a number; `id` gives the order."""
 
     id: int
     operation: str
@@ -178,7 +179,7 @@ class AuditedOperation:
 
 @dataclass(frozen=True, slots=True)
 class NumberedDocument:
-    """A document as it stands in its register: which number it holds, what it prints, whether it is cancelled."""
+    """A document's row: its number, printed form, and whether it is cancelled."""
 
     public_id: UUID
     number: UUID | None
@@ -188,8 +189,6 @@ class NumberedDocument:
 
 @dataclass(frozen=True, slots=True)
 class LedgerNumber:
-    """A row of the ledger, with what the other records say about it."""
-
     id: int
     public_id: UUID
     project: str
@@ -214,8 +213,8 @@ ORIGIN: dict[str, tuple[OperationCode, ...]] = {
     NumberSource.IMPORT: (OperationCode.IMPORT,),
     NumberSource.MIGRATED: (),
 }
-_ORIGINS = frozenset(operation for operations in ORIGIN.values() for operation in operations)
-_LEADS_TO: dict[str, NumberState] = {
+_ISSUING_OPERATIONS = frozenset(operation for operations in ORIGIN.values() for operation in operations)
+_STATE_AFTER: dict[str, NumberState] = {
     OperationCode.GENERATE: NumberState.CONFIRMED,
     OperationCode.RESERVE: NumberState.RESERVED,
     OperationCode.OVERRIDE: NumberState.CONFIRMED,
@@ -228,8 +227,8 @@ _LEADS_TO: dict[str, NumberState] = {
 
 
 def issuing_operation(operations: Iterable[AuditedOperation]) -> int | None:
-    """:returns: the audit row that issued the number these rows are about"""
-    return next((row.id for row in operations if row.operation in _ORIGINS), None)
+    """:returns: id of the audit row that issued the number"""
+    return next((row.id for row in operations if row.operation in _ISSUING_OPERATIONS), None)
 
 
 def check_number(
@@ -241,18 +240,17 @@ def check_number(
     document: NumberedDocument | None,
 ) -> Iterator[Discrepancy]:
     """
-    Compare one number with what the other records say of it.
+    Compare a number of the ledger with the other records.
 
     :param operations: its audit rows, in order
-    :param renderings: what was ever printed for it
-    :param links: of the numbers it is linked to, (replaces, replaced by)
-    :param document: its document
+    :param renderings: all its printed forms
+    :param links: (replaces, replaced by) of linked numbers
     """
     for faults in (
-        _audit(entry, operations),
-        _printed(entry, renderings),
-        _linked(entry, links),
-        _held(entry, document),
+        _audit_faults(entry, operations),
+        _rendering_faults(entry, renderings),
+        _link_faults(entry, links),
+        _holder_faults(entry, document),
     ):
         for what, detail in faults:
             yield Discrepancy(what, entry.project, entry.number, detail)
@@ -261,7 +259,7 @@ def check_number(
 _Faults = Iterator[tuple[DiscrepancyKind, str]]
 
 
-def _printed(entry: LedgerNumber, renderings: Iterable[str]) -> _Faults:
+def _rendering_faults(entry: LedgerNumber, renderings: Iterable[str]) -> _Faults:
     if entry.number not in renderings:
         yield DiscrepancyKind.RENDERING_MISSING, ""
     stored = (entry.values, entry.sequence, entry.base, entry.number, entry.revision, entry.template)
@@ -269,36 +267,38 @@ def _printed(entry: LedgerNumber, renderings: Iterable[str]) -> _Faults:
         yield DiscrepancyKind.PRINTS_DIFFERENTLY, printed
 
 
-def _linked(entry: LedgerNumber, links: Mapping[UUID, tuple[UUID | None, UUID | None]]) -> _Faults:
+def _link_faults(entry: LedgerNumber, links: Mapping[UUID, tuple[UUID | None, UUID | None]]) -> _Faults:
     if entry.replaced_by is not None and links.get(entry.replaced_by, (None, None))[0] != entry.public_id:
         yield DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by)
     if entry.replaces is not None and links.get(entry.replaces, (None, None))[1] != entry.public_id:
         yield DiscrepancyKind.LINK_BROKEN, str(entry.replaces)
 
 
-def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> _Faults:
-    origins = [row for row in operations if row.operation in _ORIGINS]
-    wanted = ORIGIN[entry.source]
-    if wanted and not any(row.operation in wanted for row in origins):
-        yield DiscrepancyKind.AUDIT_MISSING, " / ".join(wanted)
+def _audit_faults(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> _Faults:
+    origins = [row for row in operations if row.operation in _ISSUING_OPERATIONS]
+    expected = ORIGIN[entry.source]
+    if expected and not any(row.operation in expected for row in origins):
+        yield DiscrepancyKind.AUDIT_MISSING, " / ".join(expected)
     if len(origins) > 1:
         yield DiscrepancyKind.AUDIT_TWICE, ", ".join(row.operation for row in origins)
     for row in origins:
-        former = entry.series.removeprefix("shop:")  # of a drawing's number that migration 0080 moved
+        former = entry.series.removeprefix(
+            "shop:"
+        )  # migration 0080 renamed the series of drawings; audit rows keep the former name
         if row.sequence != entry.sequence or row.series not in {entry.series, former}:
             yield DiscrepancyKind.AUDIT_DIFFERS, f"{row.operation}: {row.series} {row.sequence}"
     printed = [row.new if row.operation == OperationCode.REVISE else row.number for row in operations if row.number]
     if printed and printed[-1] != entry.number:
         yield DiscrepancyKind.AUDIT_DIFFERS, f"{operations[-1].operation}: {printed[-1]}"
-    states = [_LEADS_TO[row.operation] for row in operations if row.operation in _LEADS_TO]
+    states = [_STATE_AFTER[row.operation] for row in operations if row.operation in _STATE_AFTER]
     state = states[-1] if states else NumberState.CONFIRMED
-    if state != entry.status and (states or wanted):
+    if state != entry.status and (states or expected):
         yield DiscrepancyKind.STATE_DIFFERS, f"ledger {entry.status}, audit {state}"
 
 
 def misprint(values: Mapping[str, str], sequence: int, base: str, number: str, label: str, template: str) -> str | None:
-    """:returns: what the stored format prints, where that is not the number of the ledger"""
-    if not template:  # it comes from outside
+    """:returns: the rendering of the stored format if it differs from the ledger's number, else None"""
+    if not template:  # a number from outside
         return base if base != number else None
     try:
         parsed = stored_template(template)
@@ -311,7 +311,7 @@ def misprint(values: Mapping[str, str], sequence: int, base: str, number: str, l
     return printed_base if printed_base != base else None
 
 
-def _held(entry: LedgerNumber, document: NumberedDocument | None) -> _Faults:
+def _holder_faults(entry: LedgerNumber, document: NumberedDocument | None) -> _Faults:
     if entry.holder is None:
         return
     if document is None:
@@ -325,7 +325,7 @@ def _held(entry: LedgerNumber, document: NumberedDocument | None) -> _Faults:
 
 @dataclass(frozen=True, slots=True)
 class CounterRow:
-    """A counter, main or of a kept range, whether it has a row or numbers alone; `before` is where it began to count."""
+    """A main or range counter, or a series without a counter row; `before` is the number before its first."""
 
     project_id: int
     project: str
@@ -336,22 +336,21 @@ class CounterRow:
 
 def are_plain(numbers: Sequence[tuple[int, str]], *, seen: int, counter: int, most: int) -> bool:
     """
-    Whether `SeriesCheck` would find nothing: one by one up to the counter, or above it and none drawn.
+    Return whether `SeriesCheck` would find nothing: consecutive up to the counter, or above it and not issued by it.
 
-    :param numbers: sequences and sources of the numbers behind `seen`, so many at `most`
-    :param counter: where it stands
+    :param numbers: sequences and sources of the numbers after `seen`, at most `most`
     """
-    one_by_one = [sequence for sequence, _ in numbers] == list(range(seen + 1, min(counter, seen + most) + 1))
-    return one_by_one or (seen >= counter and all(source != NumberSource.DRAW for _, source in numbers))
+    is_consecutive = [sequence for sequence, _ in numbers] == list(range(seen + 1, min(counter, seen + most) + 1))
+    return is_consecutive or (seen >= counter and all(source != NumberSource.DRAW for _, source in numbers))
 
 
 class SeriesCheck:
     """
-    Follow the numbers of one counter in order and report what the counter cannot explain.
+    Follows the numbers of one counter in order and reports those that the counter cannot explain.
 
-    :param last: where the counter stands
-    :param resets: the audit rows that set it back, in order: what was issued before one may stand above it
-    :param before: the number that came before, and the audit row of its issue; it is here for the next part of the walk
+    :param last: the counter's last number
+    :param resets: ids of audit rows of resets, in order; numbers issued before a reset may be above the counter
+    :param before: the previous number with the id of its issuing audit row; updated here for the next page
     """
 
     def __init__(
@@ -361,10 +360,10 @@ class SeriesCheck:
         self.before = before
 
     def along(self, lines: Iterable[LedgerLine[LedgerNumber]], issued: Mapping[UUID, int]) -> Iterator[Discrepancy]:
-        """:param issued: the audit row of each number's issue"""
+        """:param issued: id of the issuing audit row by number"""
         for line in lines:
             if line.entry is not None:
-                # Without such a row no reset can excuse the number.
+                # Without an issuing row, no reset can explain the number.
                 yield from self._number(line.entry, issued.get(line.entry.public_id, inf))
             elif line.gap is not None and line.gap.why is GapReason.UNEXPLAINED:
                 where = str(line.first) if line.first == line.last else f"{line.first}-{line.last}"
@@ -379,7 +378,7 @@ class SeriesCheck:
         before, self.before = self.before, (entry, issue)
         if before is None or before[0].sequence != entry.sequence:
             return
-        # Set back in between, and printed in another width, the sequence is free again (REQ-NUM-17).
+        # A reset in between and another width make the sequence valid again (REQ-NUM-17).
         first, second = sorted((before[1], issue))
         if not any(first < reset < second for reset in self._resets):
             yield Discrepancy(DiscrepancyKind.ISSUED_TWICE, counter.project, entry.number, before[0].number)

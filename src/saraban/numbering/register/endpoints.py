@@ -1,4 +1,4 @@
-"""`/document-numbering/series`, `/resolve`, `/ledger/export`, `/logs/audit`: the register of numbers and what was done with them."""
+"""`/document-numbering/series`, `/resolve`, `/ledger/export`, `/logs/audit`."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -42,17 +42,17 @@ async def resolve(
         Literal["document", "contract", "shop", "asbuilt"], Query(description="Drawings have registers of their own.")
     ] = DOCUMENTS,
 ) -> NumberResolutionOut:
-    """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
-    found = await ledger.resolve_number(
+    """Return the current number and document of any number that was ever printed, including former revisions."""
+    resolution = await ledger.resolve_number(
         ctx, session, project_public_id=project_public_id, number=number, register=register
     )
-    current = found.current
+    current = resolution.current
     choice = await number_plan.format_choice(session, current.public_id)
     assert choice is not None
     return NumberResolutionOut(
         public_id=current.public_id,
         asked_number=number,
-        asked_status=found.asked.document_number_status,
+        asked_status=resolution.asked.document_number_status,
         document_number=current.document_number,
         status=current.document_number_status,
         document_kind=current.holder_kind,
@@ -71,9 +71,9 @@ async def list_series(
     cursor: Annotated[str | None, Query(max_length=1100, description="`nextCursor` of the page before.")] = None,
 ) -> PageOut[SeriesOut]:
     """
-    By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence.
+    By name. A series is named by what its numbers print, with `{SEQ}` instead of the sequence.
 
-    A document controller sees the series that were begun for the organization or have a number of it.
+    A document controller sees the series that were begun for the organization or contain its numbers.
     """
     page = await ledger.list_series(
         ctx, session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
@@ -92,9 +92,9 @@ async def search_numbers(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Items[FoundNumberOut]:
     """
-    Those that were ever printed so, former revisions and replaced numbers too; what begins with `q` stands first.
+    Any printed form matches, including former revisions and replaced numbers; those that begin with `q` come first.
 
-    Who sees the numbers of the project finds all; a document controller finds those of the organization.
+    A reader of the project's counters finds all numbers; a document controller finds those of the organization.
     """
     numbers = await ledger.search_numbers(ctx, session, project_public_id=project_public_id, text=q, limit=limit)
     return Items[FoundNumberOut](items=numbers)
@@ -111,12 +111,12 @@ async def account(
     cursor: PageCursor = None,
 ) -> SeriesLedgerOut:
     """
-    Each number with its state and holder; each hole with its reason. In a series that organizations share, a document
-    controller sees of another's numbers only that they are there.
+    Each number with its state and holder; each gap with its reason. In a series that organizations share, a document
+    controller sees only that another organization's number exists.
 
-    `UNEXPLAINED` is what must never be there: `saraban number verify` looks for it in the whole database.
+    `UNEXPLAINED` must never occur: `saraban number verify` looks for it in the whole database.
     """
-    found = await ledger.series_ledger(
+    page = await ledger.series_ledger(
         ctx,
         session,
         project_public_id=project_public_id,
@@ -126,14 +126,14 @@ async def account(
         limit=limit,
     )
     return SeriesLedgerOut(
-        series=found.series,
-        last_number=found.counter,
-        items=[_line(line) for line in found.lines],
-        next_cursor=found.next_cursor,
+        series=page.series,
+        last_number=page.counter,
+        items=[_ledger_line(line) for line in page.lines],
+        next_cursor=page.next_cursor,
     )
 
 
-def _line(line: LedgerLine[NumberRow]) -> LedgerLineOut:
+def _ledger_line(line: LedgerLine[NumberRow]) -> LedgerLineOut:
     entry, gap = line.entry, line.gap
     if entry is None:
         assert gap is not None
@@ -160,17 +160,17 @@ async def list_operations(
     cursor: PageCursor = None,
 ) -> PageOut[NumberOperationOut]:
     """
-    Newest first, for who may see the counters of the whole project. Calls that were refused are in `/logs/errors`.
+    Newest first, for readers of the whole project's counters. Refused calls are in `/logs/errors`.
 
-    Days are those of the deployment's zone. A row is never changed, and kept for seven years or more.
+    Days are in the deployment's time zone. Rows never change, and are kept for at least seven years.
     """
     page = await operations.list_operations(
         ctx, session, asked, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
-    return PageOut[NumberOperationOut](items=[_operation(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[NumberOperationOut](items=[_operation_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-def _operation(row: NumberOperation) -> NumberOperationOut:
+def _operation_out(row: NumberOperation) -> NumberOperationOut:
     audit = row.audit
     return NumberOperationOut.from_object(
         audit,
@@ -180,16 +180,16 @@ def _operation(row: NumberOperation) -> NumberOperationOut:
         document_number=audit.generated_number,
         document_public_id=audit.holder_public_id,
         template=audit.template_used,
-        counter_key=_kept(audit.counter_key),
+        counter_key=_parse_stored(audit.counter_key),
         sequence=audit.sequence_number,
-        before=_kept(audit.old_value),
-        after=_kept(audit.new_value),
+        before=_parse_stored(audit.old_value),
+        after=_parse_stored(audit.new_value),
         address=audit.ip_address,
     )
 
 
-def _kept(text: str | None) -> Json:
-    """Some values are kept as JSON, others as they are printed."""
+def _parse_stored(text: str | None) -> Json:
+    """Parse values stored as JSON; return others as text."""
     return orjson.loads(text) if text and text.startswith("{") else text
 
 
@@ -208,7 +208,7 @@ async def export_ledger(
     type_code: Annotated[str | None, Query(alias="type", max_length=50, examples=["LETTER"])] = None,
     series: Annotated[str | None, Query(max_length=255, examples=["คคง.-สคฉ.3-{SEQ}-2569"])] = None,
 ) -> Response:
-    """Every number in whatever state, in the order of issue; times are those of the deployment's zone."""
+    """Every number in any state, in order of issue; times are in the deployment's time zone."""
     rows = await sheets.ledger_rows(
         ctx,
         db,

@@ -1,4 +1,4 @@
-"""JSON shapes of the register: series, ledgers, what a printed number became."""
+"""JSON shapes of the register."""
 
 from datetime import datetime
 from typing import Annotated
@@ -13,48 +13,48 @@ from saraban.numbering.series.domain.states import NumberState, OperationCode
 
 
 class NumberResolutionOut(Schema):
-    """What a printed number became."""
+    """The current replacement of a number."""
 
     public_id: UUID
     asked_number: str
     asked_status: NumberState
-    document_number: str = Field(description="The number in its place now.", examples=["คคง.-สคฉ.3-0001-2569"])
+    document_number: str = Field(description="The current replacement.", examples=["คคง.-สคฉ.3-0001-2569"])
     status: NumberState
     document_kind: str | None
     document_public_id: UUID | None
-    number_format: NumberFormatOut = Field(description="Of the number in its place now.")
+    number_format: NumberFormatOut = Field(description="Of the current replacement.")
 
 
 class FoundNumberOut(Schema):
     """A number that a search found."""
 
     public_id: UUID
-    printed: str = Field(description="The form that was searched for.", examples=["คคง.-สคฉ.3-0001-2569"])
+    printed: str = Field(description="The form that matched the search.", examples=["คคง.-สคฉ.3-0001-2569"])
     document_number: str = Field(description="The number's present form.", examples=["คคง.-สคฉ.3-0001-2569"])
     status: NumberState
-    current_number: str = Field(description="The number in its place now.", examples=["คคง.-สคฉ.3-0007-2569"])
+    current_number: str = Field(description="The current replacement.", examples=["คคง.-สคฉ.3-0007-2569"])
     series: str = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
     document_kind: str | None
     document_public_id: UUID | None
 
 
 class SeriesOut(Schema):
-    """A visible series and where its counter stands."""
+    """A visible series and its counter."""
 
     series: str = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
-    document_type: str | None = Field(description="Of the document that counted in it first.", examples=["LETTER"])
+    document_type: str | None = Field(description="Of its first document.", examples=["LETTER"])
     year: int = Field(description="A.D., of the first number.", examples=[2026])
-    last_number: int = Field(description="The last sequence given; 0 where nothing was drawn yet.", examples=[42])
+    last_number: int = Field(description="The last sequence issued; 0 if none was.", examples=[42])
     highest_number: int = Field(
-        description="The highest sequence it has, imported numbers and those stated by hand included.",
+        description="The highest sequence, including imported and manually registered numbers.",
         examples=[42],
     )
-    ranges: int = Field(description="Ranges it steps over now.", examples=[0])
+    ranges: int = Field(description="Ranges that it skips now.", examples=[0])
     updated_at: datetime
 
 
 class LedgerLineOut(Schema):
-    """One number, or one range that has none, with what became of it."""
+    """One number, or a range of sequences without numbers and the reason."""
 
     first: int = Field(examples=[1])
     last: int = Field(description="The same as `first` for a number.", examples=[1])
@@ -66,19 +66,19 @@ class LedgerLineOut(Schema):
     public_id: UUID | None = None
     document_number: str | None = Field(None, examples=["คคง.-สคฉ.3-0001-2569"])
     source: str | None = Field(None, description="DRAW, OVERRIDE, IMPORT, MIGRATED.", examples=["DRAW"])
-    from_range: bool = Field(default=False, description="Drawn from a kept range.")
+    from_range: bool = Field(default=False, description="Issued from a reserved range.")
     holder_kind: str | None = Field(None, examples=["correspondence"])
     holder_public_id: UUID | None = None
     reason: str | None = Field(None, examples=["ปรับตามข้อกำหนดของโครงการ"])
-    username: str | None = Field(None, description="Who drew the number, or decided on the range.")
-    at: datetime | None = Field(None, description="When it was drawn or decided.")
-    changed_at: datetime | None = Field(None, description="When it was cancelled or made void.")
-    replaces: str | None = Field(None, description="The number in whose place it was drawn.")
-    replaced_by: str | None = Field(None, description="The number that took its place.")
+    username: str | None = Field(None, description="The user who issued the number, or created the gap.")
+    at: datetime | None = Field(None, description="When it was issued, or the gap was created.")
+    changed_at: datetime | None = Field(None, description="When it was cancelled or voided.")
+    replaces: str | None = Field(None, description="The number that it replaces.")
+    replaced_by: str | None = Field(None, description="The number that replaced it.")
 
 
 class SeriesLedgerOut(Schema):
-    """A page of the account of a series."""
+    """A page of the ledger of a series."""
 
     series: str
     last_number: int
@@ -87,23 +87,25 @@ class SeriesLedgerOut(Schema):
 
 
 class NumberAuditQuery(PeriodQuery):
-    """What is asked of the audit of a project's numbers; None asks for all."""
+    """Filters of the audit of a project's numbers; an omitted filter matches all."""
 
     operation: OperationCode | None = Field(None, description="Only these operations.")
-    person: Annotated[str, SingleLine(100)] | None = Field(None, description="Who did it: `publicId` or user name.")
+    person: Annotated[str, SingleLine(100)] | None = Field(
+        None, description="The acting user: `publicId` or user name."
+    )
     number: Annotated[str, SingleLine(255)] | None = Field(
-        None, description="What was done with the number that was ever printed so."
+        None, description="Only operations on the number that ever had this printed form."
     )
     series: Annotated[str, SingleLine(255)] | None = Field(
-        None, description="What was done in this series.", examples=["คคง.-สคฉ.3-{SEQ}-2569"]
+        None, description="Only operations in this series.", examples=["คคง.-สคฉ.3-{SEQ}-2569"]
     )
 
 
 class NumberOperationOut(Schema):
     """
-    One thing that was done with a number, or with a series.
+    One operation on a number or on a series.
 
-    What an operation has no use for is null: a reset concerns no number, a void no lock.
+    Fields that do not apply are null: a reset has no number, a void no lock.
     """
 
     public_id: UUID
@@ -117,11 +119,11 @@ class NumberOperationOut(Schema):
     document_public_id: UUID | None
     series: str | None = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
     template: str | None = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
-    counter_key: Json = Field(description="The codes that it was counted by.")
-    sequence: int | None = Field(description="Of what was skipped, or of a range, the first.", examples=[1])
-    skipped_to: int | None = Field(description="Of what was skipped, or of a range, the last.")
+    counter_key: Json = Field(description="The codes of its counter.")
+    sequence: int | None = Field(description="The first sequence of a skip or a range.", examples=[1])
+    skipped_to: int | None = Field(description="The last sequence of a skip or a range.")
     before: Json = Field(
-        description="Of a reset the last number, of a revision or a void the number, of a format all of it."
+        description="The last number (reset), the number (revision, void), or the format (format change)."
     )
     after: Json
     reason: str | None

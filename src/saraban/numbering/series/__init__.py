@@ -1,1 +1,1 @@
-"""What a number is made of: template, tokens, counter key, sequence; the tables, and the state of a counter."""
+"""Templates, tokens, counters and sequences of numbers, with their tables."""

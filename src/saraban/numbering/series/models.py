@@ -1,4 +1,4 @@
-"""The numbering tables. Nothing here is ever deleted, and no cascade reaches these rows (REQ-NUM-01)."""
+"""Tables of numbering. Rows are never deleted, and no cascade reaches them (REQ-NUM-01)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -76,7 +76,7 @@ AUDIT_COLUMNS = (
 _NEWEST = ("created_at", "uuid")
 
 
-def _one_of(column: str, texts: type[StrEnum]) -> str:
+def _check_values(column: str, texts: type[StrEnum]) -> str:
     stored = ", ".join(f"'{text}'" for text in texts)
     return f"{column} IN ({stored})"
 
@@ -85,7 +85,7 @@ class NumberFormat(HasPublicId, Base):
     """
     A project's template for one type, or its default where the type is null.
 
-    A type's format may be narrowed to documents with these codes; an empty code leaves that open.
+    A type's format may be limited to documents with certain codes; an empty code matches all.
     """
 
     __tablename__ = "document_number_formats"
@@ -99,9 +99,9 @@ class NumberFormat(HasPublicId, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     correspondence_type_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_types.id"))
-    # A unique key lets several nulls through, and a project must have one default only.
+    # A unique key permits several nulls, but a project has only one default.
     type_key: Mapped[int] = mapped_column(sa.Computed("coalesce(correspondence_type_id, 0)", persisted=True))
-    # Empty instead of null, for the same reason. By code: the rows of a code belong to contracts, which may share it.
+    # Empty instead of null for the same reason. Codes, because contracts with rows of their own may share a code.
     sub_type_code: Mapped[str] = mapped_column(Code(20), default="", server_default="")
     rfa_type_code: Mapped[str] = mapped_column(Code(20), default="", server_default="")
     discipline_code: Mapped[str] = mapped_column(Code(10), default="", server_default="")
@@ -123,7 +123,7 @@ class NumberFormat(HasPublicId, Base):
 
 
 class NumberCounter(Base):
-    """One visible series; the eight columns of the specification stand beside it as attributes (REQ-NUM-03)."""
+    """One visible series, with the eight columns of the specification as attributes (REQ-NUM-03)."""
 
     __tablename__ = "document_number_counters"
     __table_args__ = (
@@ -142,9 +142,9 @@ class NumberCounter(Base):
     discipline_id: Mapped[int] = mapped_column(default=0)
     current_year: Mapped[int]
     last_number: Mapped[int] = mapped_column(default=0)
-    # Ranges that the main counter steps over; asking for them costs nothing while there are none.
+    # Active ranges that the main counter skips; 0 saves reading them.
     range_count: Mapped[int] = mapped_column(default=0)
-    # The last number that the schema before the ledger counted: nobody knows what became of those up to it.
+    # The last number of the previous schema, which kept no record of single numbers.
     before_ledger: Mapped[int] = mapped_column(default=0, server_default="0")
     version: Mapped[int] = mapped_column(default=0)
     updated_at: Mapped[datetime]
@@ -152,9 +152,9 @@ class NumberCounter(Base):
 
 class NumberRange(HasPublicId, Base):
     """
-    A range of a series that the main counter steps over: reserved for somebody, with a counter row of its own, or blocked.
+    A range that the main counter skips: reserved, with a counter row for itself, or blocked.
 
-    `number` is the `range` of its counter and its ledger entries; a blocked range has neither.
+    `number` is the `range` of its counter and ledger entries; a blocked range has neither.
     """
 
     __tablename__ = "document_number_ranges"
@@ -162,7 +162,7 @@ class NumberRange(HasPublicId, Base):
         "document_number_ranges",
         sa.Index("idx_docnum_ranges_number", "project_id", "series", "number", unique=True),
         sa.CheckConstraint("first_number >= 1 AND last_number >= first_number", name="stretch"),
-        sa.CheckConstraint(_one_of("kind", RangeKind), name="kind"),
+        sa.CheckConstraint(_check_values("kind", RangeKind), name="kind"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -181,12 +181,12 @@ class NumberRange(HasPublicId, Base):
 
 class LedgerEntry(HasPublicId, Base):
     """
-    Every number ever issued, one row each, with its state, holder, request token and what it was rendered from.
+    Every number ever issued, one row each, with state, holder, request token and the values of its rendering.
 
-    A number is unique in its register: documents of all kinds together, and each register of drawings for itself (REQ-NUM-27).
-    One that comes from outside has no format: its template is empty, its sequence 0, its series the name of the register.
+    A number is unique in its register: one for documents of all kinds, one per register of drawings (REQ-NUM-27).
+    A number from outside has an empty template, sequence 0, and the register's name as its series.
 
-    `user_id` is who issued it. Who voided, cancelled or confirmed it is in `NumberAudit`, under that operation.
+    `user_id` is the issuer; `NumberAudit` has the users of later operations.
     """
 
     __tablename__ = "document_number_reservations"
@@ -196,12 +196,12 @@ class LedgerEntry(HasPublicId, Base):
         sa.Index("idx_docnum_ledger_base", "project_id", "base_number", "register", unique=True),
         sa.Index("idx_docnum_ledger_key", "project_id", "base_number_key", "register", unique=True),
         sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
-        # In which series an organization has numbers, whoever they were begun for.
+        # Finds the series in which an organization has numbers.
         sa.Index("idx_docnum_ledger_originator", "originator_organization_id", "project_id", "series"),
-        # Its later columns serve the timer that looks for reservations past their expiry, which nobody holds yet.
+        # The later columns serve the timer, which looks for overdue reservations without a holder.
         sa.Index("idx_docnum_ledger_holder", "holder_public_id", "document_number_status", "expires_at"),
-        sa.CheckConstraint(_one_of("document_number_status", NumberState), name="status"),
-        sa.CheckConstraint(_one_of("source", NumberSource), name="source"),
+        sa.CheckConstraint(_check_values("document_number_status", NumberState), name="status"),
+        sa.CheckConstraint(_check_values("source", NumberSource), name="source"),
     )
 
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
@@ -225,7 +225,7 @@ class LedgerEntry(HasPublicId, Base):
     holder_public_id: Mapped[UUID | None]
     format_template: Mapped[str] = mapped_column(Code(255))
     format_values: Mapped[dict[str, str]]
-    # Which saved format and why that one: `specific`, `default` or `fallback`; null where neither was kept.
+    # The format and its source: `specific`, `default` or `fallback`; null where not recorded.
     format_uuid: Mapped[UUID | None]
     format_source: Mapped[str | None] = mapped_column(sa.String(10))
     issue_year: Mapped[int]
@@ -242,7 +242,7 @@ class LedgerEntry(HasPublicId, Base):
     created_at: Mapped[datetime]
 
 
-# What the ledger keeps of a number's format, and what that format is for.
+# Columns that explain the format of a number.
 FORMAT_COLUMNS = (
     *(table_of(LedgerEntry).c[name] for name in ("format_template", "source", "format_source")),
     *(table_of(NumberFormat).c[name] for name in ("uuid", "sub_type_code", "rfa_type_code", "discipline_code")),
@@ -250,7 +250,7 @@ FORMAT_COLUMNS = (
 
 
 class NumberRendering(Base):
-    """Each printed form of a number: first issue, revisions, aliases. Unique in its register."""
+    """Each printed form of a number: first issue and revisions. Unique in its register."""
 
     __tablename__ = "document_number_renderings"
     __table_args__ = (
@@ -271,19 +271,19 @@ class NumberRendering(Base):
 
 
 class NumberAudit(HasPublicId, Base):
-    """One row per operation on a number, with who did it, when and why; append-only (REQ-NUM-19)."""
+    """One row per operation on a number, with user, time and reason; append-only (REQ-NUM-19)."""
 
     __tablename__ = "document_number_audit"
     __table_args__ = public_id_index(
         "document_number_audit",
         sa.Index("idx_audit_number", "generated_number"),
-        # What names no number (a skipped range, a range, a reset) is found by its series.
+        # Skips, ranges and resets have no number and are found by series.
         sa.Index("idx_audit_series", "series", "operation"),
         sa.Index("idx_audit_user", "user_id", "created_at"),
         sa.Index("idx_audit_created", "created_at"),
         sa.Index("idx_audit_reservation", "reservation_uuid"),
         sa.Index("idx_audit_format", "format_uuid"),
-        # A page of a project's operations costs the same however many there are, with each filter.
+        # One index per filter of a project's operations, so that every page costs the same.
         sa.Index("idx_audit_project", "project_id", *_NEWEST),
         sa.Index("idx_audit_project_operation", "project_id", "operation", *_NEWEST),
         sa.Index("idx_audit_project_user", "project_id", "user_id", *_NEWEST),
@@ -322,13 +322,13 @@ class NumberAudit(HasPublicId, Base):
 
 
 class NumberImport(FileImport):
-    """One file of legacy numbers; an import at a terminal has neither file nor lease."""
+    """One file of legacy numbers; an import at a terminal has neither stored file nor lease."""
 
     __tablename__ = "document_number_imports"
     __table_args__ = public_id_index(
         "document_number_imports",
         sa.Index("idx_docnum_imports_project", "project_id", "created_at"),
-        sa.CheckConstraint(_one_of("state", ImportState), name="state"),
+        sa.CheckConstraint(_check_values("state", ImportState), name="state"),
     )
     entity = "number_import"
 
@@ -337,7 +337,7 @@ class NumberImport(FileImport):
 
 
 class NumberError(HasPublicId, Base):
-    """A failed operation, written outside the transaction that failed."""
+    """A refused or failed call, written outside its transaction."""
 
     __tablename__ = "document_number_errors"
     __table_args__ = public_id_index(
@@ -365,7 +365,7 @@ RENDERINGS = cast(sa.Table, NumberRendering.__table__)
 AUDIT = cast(sa.Table, NumberAudit.__table__)
 # Empty for an account without a name.
 PERSON_NAME = sa.func.trim(sa.func.coalesce(User.first_name, "") + " " + sa.func.coalesce(User.last_name, ""))
-# Joins a range with the counter of its own.
+# Joins a range with its own counter.
 COUNTER_OF_RANGE = sa.and_(
     NumberCounter.project_id == NumberRange.project_id,
     NumberCounter.series == NumberRange.series,
@@ -384,7 +384,7 @@ class FormatRow:
 
 @dataclass(frozen=True, slots=True)
 class NumberOperation:
-    """:param person: the name of whoever that is; empty where they have none"""
+    """:param person: display name; empty where there is none"""
 
     audit: NumberAudit
     username: str
@@ -395,8 +395,8 @@ class NumberOperation:
 @dataclass(frozen=True, slots=True)
 class NumberErrorRow:
     """
-    :param username: None where nobody had signed in
-    :param person: the name of whoever that is; empty where they have none
+    :param username: None for a call without a signed-in user
+    :param person: display name; empty where there is none
     """
 
     error: NumberError

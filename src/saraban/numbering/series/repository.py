@@ -1,4 +1,4 @@
-"""Read a counter with everything that its next number depends on: ranges, formats, version."""
+"""Reads of counters with all that their next numbers depend on: ranges, formats, version."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,16 +25,16 @@ _ONE_COUNTER = sa.and_(
     COUNTERS.c.series == sa.bindparam("b_series"),
     COUNTERS.c.range == sa.bindparam("b_range"),
 )
-_READ = sa.select(COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count).where(_ONE_COUNTER)
-_LOCK = _READ.with_for_update()
+_READ_COUNTER = sa.select(COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count).where(_ONE_COUNTER)
+_LOCK_COUNTER = _READ_COUNTER.with_for_update()
 
 
 async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str, now: datetime) -> None:
     """
-    Make the main counter's row if it is absent; a kept range gets its own row when the range is made.
+    Create the main counter's row if absent; a reserved range's row is created with the range.
 
-    `ON DUPLICATE KEY UPDATE`, not `IGNORE`, which would hide every other error too; in a transaction of its own,
-    because `FOR UPDATE` on a missing row deadlocks, and on 1 January every series is missing (REQ-LCK-12).
+    `IGNORE` would hide other errors too, hence `ON DUPLICATE KEY UPDATE`. Call it in a separate transaction: `FOR
+    UPDATE` on a missing row deadlocks, and on 1 January every series is missing (REQ-LCK-12).
     """
     row = {
         "project_id": key.project_id,
@@ -60,18 +60,14 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
 
 
 async def counter_or_new(connected: SessionOrConnection, key: SeriesKey) -> CounterState:
-    """Read where a series stands, without a lock; one that nobody counted in stands at 0."""
+    """Read a counter without a lock; one that does not exist is at 0."""
     return await counter_state(connected, key, lock=False) or CounterState(0, 0)
 
 
 async def counter_state(connected: SessionOrConnection, key: SeriesKey, *, lock: bool) -> CounterState | None:
-    """
-    Read a counter with everything its next numbers depend on.
-
-    :param lock: `FOR UPDATE` on the counter's row
-    """
+    """:param lock: `FOR UPDATE` on the counter's row"""
     parameters = {"b_project": key.project_id, "b_series": key.series, "b_range": key.range}
-    row = (await connected.execute(_LOCK if lock else _READ, parameters)).first()
+    row = (await connected.execute(_LOCK_COUNTER if lock else _READ_COUNTER, parameters)).first()
     if row is None:
         return None
     last_number, version, range_count = row
@@ -87,7 +83,7 @@ async def counter_state(connected: SessionOrConnection, key: SeriesKey, *, lock:
 
 
 async def lock_counters(session: AsyncSession, *, project_id: int, series: Sequence[str]) -> dict[str, CounterState]:
-    """Read the main counters of several series, locked in one order until the transaction ends; none that is missing."""
+    """Read and lock the existing main counters of several series, always in the same order."""
     rows = await session.execute(
         sa.select(COUNTERS.c.series, COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count)
         .where(COUNTERS.c.project_id == project_id, COUNTERS.c.range == 0, COUNTERS.c.series.in_(series))
@@ -95,16 +91,16 @@ async def lock_counters(session: AsyncSession, *, project_id: int, series: Seque
         .with_for_update()
     )
     formats = await _formats(session, project_id)
-    found: dict[str, CounterState] = {}
+    states: dict[str, CounterState] = {}
     for name, last_number, version, range_count in rows.all():
         ranges = await _ranges(session, SeriesKey(project_id, name, 0)) if range_count else ()
         closed = tuple(SequenceRange(first, last) for _, first, last in ranges)
-        found[name] = CounterState(last_number, version, closed, formats=formats)
-    return found
+        states[name] = CounterState(last_number, version, closed, formats=formats)
+    return states
 
 
 async def _ranges(connected: SessionOrConnection, key: SeriesKey) -> Sequence[tuple[int, int, int]]:
-    """:returns: (number, first, last) of the ranges that are not released"""
+    """:returns: (number, first, last) of active ranges"""
     statement = (
         sa.select(NumberRange.number, NumberRange.first_number, NumberRange.last_number)
         .where(
@@ -136,7 +132,7 @@ async def _formats(connected: SessionOrConnection, project_id: int) -> dict[Form
 
 
 async def format_for(session: AsyncSession, *, project_id: int, keys: Sequence[FormatKey]) -> NumberFormat | None:
-    """:param keys: those that fit, the best first"""
+    """:param keys: of matching formats, best first"""
     types = {key.type_id for key in keys}
     rows = await session.scalars(
         sa.select(NumberFormat).where(NumberFormat.project_id == project_id, NumberFormat.type_key.in_(types))
@@ -146,7 +142,7 @@ async def format_for(session: AsyncSession, *, project_id: int, keys: Sequence[F
 
 
 async def locked_counter(session: AsyncSession, *, project_id: int, series: str) -> NumberCounter | None:
-    """Return the main counter of a series, locked until the transaction ends."""
+    """Return and lock the main counter of a series."""
     statement = (
         sa.select(NumberCounter)
         .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0)
@@ -158,9 +154,9 @@ async def locked_counter(session: AsyncSession, *, project_id: int, series: str)
 
 async def raise_versions(session: AsyncSession, *, project_id: int) -> None:
     """
-    Make every allocator read again before the next number of any series of the project.
+    Increase all versions of a project's counters, so that every allocator reads them again.
 
-    `updated_at` stays: it says when a number was last issued.
+    `updated_at` stays, since it is the time of the last number.
     """
     await session.execute(
         sa.update(NumberCounter).where(NumberCounter.project_id == project_id).values(version=NumberCounter.version + 1)
@@ -168,18 +164,18 @@ async def raise_versions(session: AsyncSession, *, project_id: int) -> None:
 
 
 async def last_number(session: AsyncSession, *, project_id: int, series: str) -> int:
-    found = await session.scalar(
+    number = await session.scalar(
         sa.select(NumberCounter.last_number).where(
             NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0
         )
     )
-    return found or 0
+    return number or 0
 
 
 async def covering_range(
     session: AsyncSession, *, project_id: int, series: str, sequence: int
 ) -> tuple[NumberRange, UUID | None, str | None] | None:
-    """Return the closed range that a sequence lies in, with public id and code of whom it is kept for."""
+    """Return the active range that contains a sequence, with public id and code of its organization."""
     statement = (
         sa.select(NumberRange, Organization.public_id, Organization.organization_code)
         .outerjoin(Organization, Organization.id == NumberRange.organization_id)
@@ -198,14 +194,14 @@ async def covering_range(
 async def list_counters(
     session: AsyncSession, project_id: int, series: str | None, *, lock: bool
 ) -> Sequence[NumberCounter]:
-    """Return the counters of one series or of all, in the order in which everybody locks them."""
-    which = NumberCounter.project_id == project_id, NumberCounter.series == series if series else sa.true()
-    statement = sa.select(NumberCounter).where(*which).order_by(NumberCounter.series, NumberCounter.range)
+    """Return the counters of one series or of all, in the common order of locking."""
+    conditions = NumberCounter.project_id == project_id, NumberCounter.series == series if series else sa.true()
+    statement = sa.select(NumberCounter).where(*conditions).order_by(NumberCounter.series, NumberCounter.range)
     return (await session.scalars(statement.with_for_update() if lock else statement)).all()
 
 
 async def taken_sequences(session: AsyncSession, counter: NumberCounter) -> frozenset[int]:
-    """Return the sequences above a counter that were imported, stated by hand, or issued before it was reset."""
+    """Return sequences above a counter that were imported, registered manually, or issued before a reset."""
     statement = sa.select(LEDGER.c.sequence_number).where(
         LEDGER.c.project_id == counter.project_id,
         LEDGER.c.series == counter.series,

@@ -1,1 +1,1 @@
-"""What search decides without a database: how texts are compared and split, what a query asks for, and who finds what."""
+"""Parts of the search index without a database: folding, trigrams, queries, reader keys."""

@@ -1,7 +1,7 @@
 """
-How a text is split for the index: into each three characters that follow one another.
+Trigrams of texts for the index.
 
-A word of three characters or more is a phrase of its trigrams. A shorter word is a term of its own field.
+A word of three characters or more is a phrase of its trigrams. A shorter word is a term of a separate field.
 """
 
 from functools import lru_cache
@@ -24,20 +24,20 @@ def grams(text: str) -> str:
 
 
 def short_grams(grams_of_text: str) -> str:
-    """Return each character and pair of characters of trigrams once, separated by blanks: what shorter words are found by."""
-    found = {gram[:size] for gram in set(grams_of_text.split(" ")) for size in (1, 2)}
-    return " ".join(short for short in found if END not in short)
+    """Return the distinct characters and pairs of characters of trigrams, separated by blanks."""
+    shorts = {gram[:size] for gram in set(grams_of_text.split(" ")) for size in (1, 2)}
+    return " ".join(short for short in shorts if END not in short)
 
 
-grams_cached: Final = lru_cache(maxsize=4_096)(grams)  # of names, which many documents contain
+grams_cached: Final = lru_cache(maxsize=4_096)(grams)  # for names, which many documents contain
 
 
 def marked(word: str) -> str:
-    """Return a folded word as trigrams contain it."""
+    """Return a folded word in the form that trigrams have, with blanks replaced."""
     return word.replace(" ", _BLANK)
 
 
 def phrase_of(word: str) -> list[tuple[int, str]]:
-    """Return the fewest trigrams that contain each character of a marked word, with their places."""
+    """Return the fewest trigrams, with positions, that cover a marked word of at least three characters."""
     places = sorted({*range(0, len(word) - GRAM + 1, GRAM), len(word) - GRAM})
     return [(place, word[place : place + GRAM]) for place in places]

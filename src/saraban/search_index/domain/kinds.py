@@ -1,11 +1,11 @@
-"""What can be found."""
+"""Kinds of search entries."""
 
 from enum import IntEnum
 from typing import Final
 
 
 class SearchKind(IntEnum):
-    """As rows of the index name them: those up to `CIRCULATION` as `document_reach` does; a value is never given to another one."""
+    """Values in the index; up to `CIRCULATION` the same as in `document_reach`. Values are never reused."""
 
     CORRESPONDENCE = 1
     RFA = 2
@@ -17,12 +17,12 @@ class SearchKind(IntEnum):
 
     @property
     def path(self) -> str:
-        """Where its pages and its part of the API are, and what `kind=` takes."""
+        """Path of its pages and of its API, and the value of `kind=`."""
         return _PATHS[self]
 
 
 class NameOf(IntEnum):
-    """Whose names are in the texts of what bears them, as rows of the queue name it: no value of `SearchKind`."""
+    """Kinds of renamed parties in the queue; disjoint from `SearchKind`."""
 
     ORGANIZATION = 21
     PERSON = 22

@@ -1,4 +1,4 @@
-"""What somebody typed into the search box, taken apart: words, phrases, what shall not be there, and conditions like `from:คคง.`."""
+"""Parser of search queries: words, phrases, exclusions, and conditions like `from:คคง.`."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from saraban.search_index.domain.folding import fold, has_letters
 
 LONGEST: Final = 500  # characters of a query
 MOST_WORDS: Final = 12
-SHORTEST: Final = 2  # characters that lead to something; a shorter word is compared beside a longer one
+SHORTEST: Final = 2  # characters of the longest word; shorter words are allowed beside it
 
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "from": ("sender", "ผู้ส่ง", "จาก"),
@@ -27,17 +27,17 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "year": ("ปี",),
 }
 CONDITIONS: Final = {fold(word): name for name, words in _WORDS.items() for word in (name, *words)}
-# What looks like a condition; `12:30`, `1:50`, `C:\\plan` and `http://a.b` are words.
+# Pattern of a condition's name; `12:30`, `1:50`, `C:\\plan` and `http://a.b` are words.
 _CONDITION: Final = re.compile("[a-z][a-z_-]*[a-z]|[\u0e01-\u0e4e]{2,}", re.IGNORECASE)
-_GAP: Final = re.compile(r'(?<!\S)-?([^\s:"]+):\s+')
-_PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
+_GAP_PATTERN: Final = re.compile(r'(?<!\S)-?([^\s:"]+):\s+')
+_PART_PATTERN: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
 _DAYS: Final = re.compile(r"([<>]?)(\d{1,4})(?:d|วัน)")
 _YEAR: Final = re.compile(r"[12]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
 class DueRange:
-    """Days between which something is due, both included; None where there is no end."""
+    """Due days, both ends included; None for an open end."""
 
     first: date | None = None
     last: date | None = None
@@ -45,9 +45,9 @@ class DueRange:
 
 class Term(NamedTuple):
     """
-    What was typed behind a condition, folded.
+    The folded value of a condition.
 
-    :param is_quoted: meant is what has this very code, if anything has
+    :param is_quoted: match the exact code or name, if there is one
     """
 
     text: str
@@ -57,9 +57,9 @@ class Term(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """
-    :param words: folded; each is found inside what is searched
-    :param year: in which it was entered, of the common era
-    :param conditions: by `from`, `to`, `party`, `type`, `status` and `number`, what was typed behind it; each of several must hold
+    :param words: folded; each matches inside the text
+    :param year: of entry, A.D.
+    :param conditions: values by `from`, `to`, `party`, `type`, `status` or `number`; all must match
     """
 
     words: tuple[str, ...] = ()
@@ -75,59 +75,60 @@ class SearchQuery:
 
 def parse(text: str, *, today: date) -> SearchQuery:
     """
-    Read what was typed. A colon behind what is no word, and in quotes, is part of what is looked for, and so is a minus where
-    nothing else was typed.
+    Parse a query of the search box.
 
-    :param today: what `due:<7d` counts from
-    :raises Invalid: for what nothing can be found by, for a condition that there is not, and for a minus before one, naming `query:q`
+    A colon in quotes or after an unlikely name belongs to the word, and so does a minus if nothing else was typed.
+
+    :param today: base of `due:<7d`
+    :raises Invalid: at `query:q`, for an empty or too short query, an unknown condition, or an excluded condition
     """
-    found = _read(text, CONDITIONS, today)
-    _check(found)
-    if found.words and max(map(len, found.words)) < SHORTEST:
+    query = _parse_parts(text, CONDITIONS, today)
+    _check_words(query)
+    if query.words and max(map(len, query.words)) < SHORTEST:
         raise _too_short()
-    if found.is_empty:
-        raise _refused("nothing_sought", "ระบุสิ่งที่ต้องการค้นหา", "Say what is to be found.")
-    return found
+    if query.is_empty:
+        raise _refusal("nothing_sought", "ระบุสิ่งที่ต้องการค้นหา", "Say what is to be found.")
+    return query
 
 
 def parse_words(text: str) -> SearchQuery:
     """
-    Read what was typed into the box of a register: words, phrases and what shall not be there. A colon is part of a word.
+    Parse a query of a register's filter: words, phrases and exclusions. A colon belongs to the word.
 
-    :raises Invalid: for too many words, and for marks that stand on nothing, naming `query:q`
+    :raises Invalid: at `query:q`, for too many words, and for words of combining marks only
     """
-    found = _read(text, {}, None)
-    _check(found)
-    return found
+    query = _parse_parts(text, {}, None)
+    _check_words(query)
+    return query
 
 
-def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuery:
+def _parse_parts(text: str, names: Mapping[str, str], today: date | None) -> SearchQuery:
     text = INVISIBLE.sub("", text)
     if len(text) > LONGEST:
-        raise _refused("too_long", f"คำค้นยาวเกิน {LONGEST} ตัวอักษร", f"A query has at most {LONGEST} characters.")
+        raise _refusal("too_long", f"คำค้นยาวเกิน {LONGEST} ตัวอักษร", f"A query has at most {LONGEST} characters.")
     if control_character(text, multiline=True) is not None:
-        raise _refused("control_character", "มีอักขระที่มองไม่เห็น", "It has a character that cannot be seen.")
+        raise _refusal("control_character", "มีอักขระที่มองไม่เห็น", "It has a character that cannot be seen.")
     words: list[str] = []
     excluded: list[str] = []
     conditions: dict[str, tuple[Term, ...]] = {}
     due: DueRange | None = None
     year: int | None = None
-    for minus, prefix, part, phrase in _PART.findall(_GAP.sub(partial(_close_gap, names), text)):
-        name = _condition(names, prefix, part)
+    for minus, prefix, part, phrase in _PART_PATTERN.findall(_GAP_PATTERN.sub(partial(_close_gap, names), text)):
+        name = _condition_name(names, prefix, part)
         typed = phrase if part.startswith('"') else part
-        word = _word(typed, prefix if name is None else "")
+        word = _fold_word(typed, prefix if name is None else "")
         if not word:
             continue
         if name is not None and minus:
-            raise _refused(
+            raise _refusal(
                 "excluded_condition",
                 "เครื่องหมายลบใช้ได้กับคำเท่านั้น ใช้กับเงื่อนไขไม่ได้",
                 "A minus goes before a word, not before a condition.",
             )
         if name == "due" and today is not None:
-            due = _both(due or DueRange(), _due(typed.strip().lower(), today))
+            due = _intersection(due or DueRange(), _parse_due(typed.strip().lower(), today))
         elif name == "year":
-            year = _year(word)
+            year = _parse_year(word)
         elif name is not None:
             conditions[name] = (*conditions.get(name, ()), Term(word, part.startswith('"')))
         elif minus:
@@ -144,8 +145,8 @@ def _close_gap(names: Mapping[str, str], gap: re.Match[str]) -> str:
     return gap[0].rstrip() if fold(gap[1]) in names else gap[0]
 
 
-def _condition(names: Mapping[str, str], prefix: str, part: str) -> str | None:
-    """:raises Invalid: for a word before a colon that is no condition"""
+def _condition_name(names: Mapping[str, str], prefix: str, part: str) -> str | None:
+    """:raises Invalid: for an unknown condition"""
     name = names.get(fold(prefix))
     if names and name is None and _CONDITION.fullmatch(prefix) and not part.startswith("//"):
         raise invalid(
@@ -158,33 +159,33 @@ def _condition(names: Mapping[str, str], prefix: str, part: str) -> str | None:
     return name
 
 
-def _word(part: str, prefix: str) -> str:
+def _fold_word(part: str, prefix: str) -> str:
     return fold(f"{prefix}:{part}" if prefix else part).strip()
 
 
-def _check(query: SearchQuery) -> None:
+def _check_words(query: SearchQuery) -> None:
     if len(query.words) + len(query.excluded) > MOST_WORDS:
-        raise _refused("too_many", f"ค้นได้ไม่เกิน {MOST_WORDS} คำ", f"A search takes at most {MOST_WORDS} words.")
+        raise _refusal("too_many", f"ค้นได้ไม่เกิน {MOST_WORDS} คำ", f"A search takes at most {MOST_WORDS} words.")
     if not all(map(has_letters, query.words + query.excluded)):
         raise _too_short()
 
 
 def _too_short() -> Invalid:
-    return _refused(
+    return _refusal(
         "too_short",
         f"ต้องมีคำที่ยาวอย่างน้อย {SHORTEST} ตัวอักษร",
         f"One of the words has at least {SHORTEST} letters or digits.",
     )
 
 
-def _both(one: DueRange, other: DueRange) -> DueRange:
+def _intersection(one: DueRange, other: DueRange) -> DueRange:
     firsts = [day for day in (one.first, other.first) if day is not None]
     lasts = [day for day in (one.last, other.last) if day is not None]
     return DueRange(max(firsts, default=None), min(lasts, default=None))
 
 
-def _due(word: str, today: date) -> DueRange:
-    """:raises Invalid: for what is neither a number of days (`<7d`) nor a date (`>2026-11-30`, `<2569-12-01`)"""
+def _parse_due(word: str, today: date) -> DueRange:
+    """:raises Invalid: for neither a number of days (`<7d`) nor a date (`>2026-11-30`, `<2569-12-01`)"""
     if days := _DAYS.fullmatch(word):
         sign, day = days[1], today + timedelta(days=int(days[2]))
     else:
@@ -196,22 +197,22 @@ def _due(word: str, today: date) -> DueRange:
     return {"<": DueRange(None, day), ">": DueRange(day, None)}.get(sign, DueRange(day, day))
 
 
-def _year(word: str) -> int:
-    """:raises Invalid: for what is no year, of the common era or of the Buddhist one"""
+def _parse_year(word: str) -> int:
+    """:raises Invalid: for neither an A.D. nor a B.E. year"""
     if not _YEAR.fullmatch(word):
-        raise _refused("year", "เขียนปีเป็น year:2569", "Write a year as year:2026.")
-    return _common(int(word))
+        raise _refusal("year", "เขียนปีเป็น year:2569", "Write a year as year:2026.")
+    return _ad_year(int(word))
 
 
-def _common(year: int) -> int:
+def _ad_year(year: int) -> int:
     return year - (BUDDHIST_OFFSET if year >= EARLIEST_BUDDHIST else 0)
 
 
 def _not_due() -> Invalid:
-    return _refused(
+    return _refusal(
         "due", "เขียนกำหนดเป็น due:<7d หรือ due:<2569-12-31", "Write a due date as due:<7d or due:<2026-12-31."
     )
 
 
-def _refused(code: str, th: str, en: str) -> Invalid:
+def _refusal(code: str, th: str, en: str) -> Invalid:
     return invalid("query:q", code, th, en)

@@ -1,4 +1,4 @@
-"""Under which keys an entry of the index is found, and which keys a reader holds."""
+"""Keys of entries and readers: an entry is visible to a reader who has one of its keys."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,17 +8,17 @@ SHEET: Final = "s"
 
 
 def reach_key(what: str, project: int, reader_kind: int, reader: int) -> str:
-    """Return the key of a row of `document_reach`. `what` is `DOCUMENT`, or `SHEET` for a circulation."""
+    """Return the key of a `document_reach` row; `what` is `DOCUMENT`, or `SHEET` for a circulation."""
     return f"{what}{project}.{reader_kind}.{reader}"
 
 
 def written_key(project: int, organization: int, contract: int) -> str:
-    """Return the key of what an organization wrote in a contract."""
+    """Return the key of an organization's own documents in a contract."""
     return f"w{project}.{organization}.{contract}"
 
 
 def drawing_key(project: int) -> str:
-    """Return the key of who reads all drawings of a project."""
+    """Return the key of readers of all drawings of a project."""
     return f"p{project}"
 
 
@@ -27,15 +27,15 @@ def audience_key(project: int, kind: int, key: int) -> str:
 
 
 def home_keys(originator: int, contract: int) -> list[str]:
-    """Return the keys of who is shown a newer draft instead."""
+    """Return the keys of readers who see a newer draft instead of this entry."""
     return [f"o{originator}", f"c{contract}.{originator}"]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchReach:
     """
-    :param keys: an entry under one of them is found
-    :param hidden: unless it has one of these: the reader is shown its newer draft
+    :param keys: an entry with one of these is visible
+    :param hidden: except entries with one of these, whose newer draft is visible instead
     """
 
     keys: frozenset[str]

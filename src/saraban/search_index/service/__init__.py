@@ -1,4 +1,4 @@
-"""The index of search: what is written is noted, the words of a register are looked up."""
+"""Public interface of the search index: queueing changes, and queries."""
 
 from saraban.search_index.repository import note_changes, note_keys, queue_renamed
 from saraban.search_index.service.reading import (

@@ -1,8 +1,8 @@
 """
-The index directory of a node as its processes read it.
+Reading the index directory of a node.
 
-The directory contains one folder per version of the schema, with the state of the index in `state.json`. One process writes,
-see `writing`; every process opens the index again when its state names another one, and reloads it after a commit.
+It contains one folder per schema version, with the state of the index in `state.json`. One process writes, see `writing`;
+every process reopens the index when the state names another one, and reloads it after a commit.
 """
 
 import re
@@ -37,10 +37,10 @@ from saraban.search_index.domain.grams import GRAM, marked, phrase_of
 from saraban.search_index.domain.reach import SearchReach
 
 log = structlog.get_logger(__name__)
-VERSION: Final = 2  # of the schema: an index of another version is built anew
-_WINDOWS: Final = (20_000, 100_000, 400_000)  # so many of the newest entries are searched before all of them
-_FEW: Final = 50_000  # entries that are searched without windows
-_DRIFT: Final = 0.1  # of the number of entries, after which the windows are measured again
+VERSION: Final = 2  # of the schema; another version is rebuilt
+_WINDOWS: Final = (20_000, 100_000, 400_000)  # numbers of newest entries to search before searching all
+_FEW: Final = 50_000  # possible matches below which no windows are used
+_DRIFT: Final = 0.1  # share of new entries after which windows are measured again
 _HEAD_BITS: Final = 40
 _END_OF_TIME: Final = 1 << 53  # microseconds
 
@@ -63,9 +63,9 @@ def _schema() -> Schema:
 SCHEMA: Final = _schema()
 
 
-# The library limits what it counts; a process ends that still holds the lock; the system lacks memory (12), permission (13),
-# open files (23, 24) or room (28, 122).
-_PASSING: Final = re.compile(r"Aborting aggregation|LockBusy|(?:os error |code: )(?:12|13|23|24|28|122)\b")
+# Limits of aggregations, a lock held by an ending process, and lack of memory (12), permission (13), open files (23, 24)
+# or space (28, 122).
+_TEMPORARY_FAULTS: Final = re.compile(r"Aborting aggregation|LockBusy|(?:os error |code: )(?:12|13|23|24|28|122)\b")
 
 
 class IndexFault(Exception):
@@ -73,21 +73,21 @@ class IndexFault(Exception):
 
 
 class IndexDamaged(IndexFault):
-    """The library cannot read or write the files of the index: another one has to be built."""
+    """The files of the index are damaged; it must be rebuilt."""
 
 
 @contextmanager
 def faults_sorted() -> Iterator[None]:
     """
-    :raises IndexFault: for a limit that may pass
-    :raises IndexDamaged: for whatever else the library raises; it raises a panic as a `BaseException` that cannot be imported
+    :raises IndexFault: for a temporary limit
+    :raises IndexDamaged: for all other errors, including panics, a `BaseException` class that cannot be imported
     """
     try:
         yield
     except BaseException as fault:
         if not isinstance(fault, OSError | ValueError) and type(fault).__name__ != "PanicException":
             raise
-        raise (IndexFault if _PASSING.search(str(fault)) else IndexDamaged)(str(fault)) from fault
+        raise (IndexFault if _TEMPORARY_FAULTS.search(str(fault)) else IndexDamaged)(str(fault)) from fault
 
 
 def open_folder(folder: Path) -> Index:
@@ -98,22 +98,22 @@ def open_folder(folder: Path) -> Index:
 
 
 def head_of(kind: int, key: int) -> int:
-    """Return the value of `head`: `status` and `type` are made in the same way of their kind and key."""
+    """Return the value of `head`; `status` and `type` combine kind and key in the same way."""
     return kind << _HEAD_BITS | key
 
 
 def key_of(value: int) -> tuple[int, int]:
-    """Return the kind and the key of a value that `head_of` made."""
+    """Return kind and key of a value of `head_of`."""
     return value >> _HEAD_BITS, value & (1 << _HEAD_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
     """
-    :param generation: name of the folder of the index
-    :param position: the index contains each change up to this `id`; `earlier` is the position that was saved before
-    :param newest: the greatest `id` that it contains; a smaller one may become visible later
-    :param build: while the index is built, the place of its kind and the key behind which building continues
+    :param generation: folder name of the index
+    :param position: the index contains every change up to this `id`; `earlier` is the previously saved position
+    :param newest: the greatest indexed `id`; smaller ones may become visible later
+    :param build: during a build, the kind's place and the key after which it continues
     """
 
     node: UUID
@@ -131,10 +131,10 @@ class IndexState:
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
     """
-    :param words: folded, all of them in the numbers or the text; `excluded` in neither; `numbers` in the numbers
-    :param reach: None for everybody
-    :param values: by field, values of which an entry has one
-    :param since: by field, the first value; `until` is the first value that is too great
+    :param words: folded; all must match numbers or text; `excluded` match neither; `numbers` match numbers
+    :param reach: None for unrestricted
+    :param values: permitted values by field
+    :param since: lower bounds by field, inclusive; `until` is exclusive
     """
 
     words: Sequence[str] = ()
@@ -147,15 +147,15 @@ class IndexQuery:
     until: Mapping[str, int] = field(default_factory=dict)
 
     def build(self) -> Query:
-        parts = [(Occur.Must, _anywhere(word)) for word in self.words]
-        parts += [(Occur.Must, _word("number", word)) for word in self.numbers]
-        parts += [(Occur.MustNot, _anywhere(word)) for word in self.excluded]
+        parts = [(Occur.Must, _word_query_any(word)) for word in self.words]
+        parts += [(Occur.Must, _word_query("number", word)) for word in self.numbers]
+        parts += [(Occur.MustNot, _word_query_any(word)) for word in self.excluded]
         if self.kinds is not None:
             parts.append((Occur.Must, one_of("kind", self.kinds)))
         parts += [(Occur.Must, one_of(name, values)) for name, values in self.values.items()]
         for name in {*self.since, *self.until}:
             until = self.until.get(name)
-            parts.append((Occur.Must, _range(name, self.since.get(name), None if until is None else until - 1)))
+            parts.append((Occur.Must, _range_query(name, self.since.get(name), None if until is None else until - 1)))
         if self.reach is not None:
             parts.append((Occur.Must, one_of("reach", self.reach.keys)))
             if self.reach.hidden:
@@ -165,21 +165,21 @@ class IndexQuery:
         return Query.boolean_query(parts)
 
     def bound(self, searcher: Searcher) -> int:
-        """Return a number of entries that is not exceeded by the matches."""
+        """Return an upper bound of the number of matches."""
         bounds = [searcher.num_docs]
         if self.reach is not None:
             bounds.append(sum(searcher.doc_freq("reach", key) for key in self.reach.keys))
         for word in map(marked, self.words):
-            grams = [gram for _, gram in phrase_of(word)] if len(word) >= GRAM else []
-            bounds += [searcher.doc_freq("text", gram) + searcher.doc_freq("number", gram) for gram in grams]
+            trigrams = [gram for _, gram in phrase_of(word)] if len(word) >= GRAM else []
+            bounds += [searcher.doc_freq("text", gram) + searcher.doc_freq("number", gram) for gram in trigrams]
         return min(bounds)
 
 
-def _anywhere(word: str) -> Query:
-    return Query.boolean_query([(Occur.Should, _word(name, word)) for name in ("number", "text")])
+def _word_query_any(word: str) -> Query:
+    return Query.boolean_query([(Occur.Should, _word_query(name, word)) for name in ("number", "text")])
 
 
-def _word(name: str, word: str) -> Query:
+def _word_query(name: str, word: str) -> Query:
     text = marked(word)
     if len(text) < GRAM:
         return Query.term_query(SCHEMA, f"{name}_short", text, "basic")
@@ -192,16 +192,16 @@ def one_of(name: str, values: Collection[Any]) -> Query:
     return Query.term_set_query(SCHEMA, name, list(values)) if values else Query.empty_query()
 
 
-def _range(name: str, first: int | None, last: int | None) -> Query:
+def _range_query(name: str, first: int | None, last: int | None) -> Query:
     return Query.range_query(SCHEMA, name, FieldType.Integer, lower_bound=first, upper_bound=last)
 
 
-def _both(*queries: Query) -> Query:
+def _conjunction(*queries: Query) -> Query:
     return Query.boolean_query([(Occur.Must, query) for query in queries])
 
 
 class Hit(NamedTuple):
-    """An entry that was found; `created` is in microseconds since 1970."""
+    """:param created: microseconds since 1970"""
 
     kind: int
     head_id: int
@@ -210,7 +210,7 @@ class Hit(NamedTuple):
 
 
 class NewestHits(NamedTuple):
-    """:param total: matches, all of them or at least as many as were needed"""
+    """:param total: number of matches, exact below the requested count"""
 
     hits: list[Hit]
     total: int
@@ -227,7 +227,7 @@ class SearchIndex:
         self._windows: tuple[int, list[tuple[int, int]]] = (0, [])
 
     def state(self) -> IndexState | None:
-        """Return the state of the index, None where there is no index of this version."""
+        """Return the state of the index; None without an index of this version."""
         try:
             raw = orjson.loads((self.folder / "state.json").read_bytes())
             build = tuple(raw["build"]) if raw["build"] else None
@@ -240,15 +240,15 @@ class SearchIndex:
     @property
     def is_complete(self) -> bool:
         state = self.state()
-        usable = state is not None and state.is_complete and self._searcher() is not None
-        return usable and not self.rebuild_request.exists()
+        is_usable = state is not None and state.is_complete and self._searcher() is not None
+        return is_usable and not self.rebuild_request.exists()
 
     def _searcher(self) -> Searcher | None:
         state = self.state()
         if state is None:
             return None
         path, searcher = self.folder / state.generation, None
-        with self._faults_reported():
+        with self._report_faults():
             meta = (path / "meta.json").stat()
             if self._index is None or state.generation != self._generation:
                 self._index, self._generation = open_folder(path), state.generation
@@ -260,8 +260,8 @@ class SearchIndex:
         return searcher  # noqa: RET504  the block may end early
 
     @contextmanager
-    def _faults_reported(self) -> Iterator[None]:
-        """End the block at a fault; of a damaged index have the writer build another one."""
+    def _report_faults(self) -> Iterator[None]:
+        """End the block at a fault; request a rebuild of a damaged index."""
         try:
             with faults_sorted():
                 yield
@@ -283,93 +283,98 @@ class SearchIndex:
         self, query: IndexQuery, *, skip: int, limit: int, needed: int, facets: int = 0, years: Mapping[int, int] = {}
     ) -> NewestHits:
         """
-        Return matches, the newest first.
+        Return matches, newest first.
 
-        :param needed: matches up to this number are counted exactly
-        :param facets: so many of the newest matches are counted by their values
-        :param years: the years that are counted, with the moment at which each begins
+        :param needed: the count is exact up to this number
+        :param facets: number of newest matches to count by value
+        :param years: years to count, with the start of each in microseconds
         """
         searcher = self._searcher()
         if searcher is None:
             return NewestHits([], 0, {})
-        hits, total, counted = list[Hit](), 0, dict[str, dict[int, int]]()
-        with self._faults_reported():
+        hits, total, facet_counts = list[Hit](), 0, dict[str, dict[int, int]]()
+        with self._report_faults():
             most = max(facets, skip + limit, 1)
-            built, found = self._newest(searcher, query, most, max(needed, most + 1))
-            hits, total = _hits(searcher, [address for _, address in found.hits[skip : skip + limit]]), _total(found)
-            counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
-        return NewestHits(hits, total, counted)
+            query_, result = self._newest(searcher, query, most, max(needed, most + 1))
+            hits, total = (
+                _read_hits(searcher, [address for _, address in result.hits[skip : skip + limit]]),
+                _total(result),
+            )
+            facet_counts = _facets(searcher, query_, result.hits, facets, years) if facets else {}
+        return NewestHits(hits, total, facet_counts)
 
-    def _newest(self, searcher: Searcher, asked: IndexQuery, most: int, needed: int) -> tuple[Query, SearchResult]:
-        """Return so many of the newest matches, with a query that finds at least as many as are needed."""
-        query = asked.build()
-        windows = self._first_of_windows(searcher) if asked.bound(searcher) > _FEW else []
-        share = 1.0  # of the entries that match, as far as the last window tells
+    def _newest(
+        self, searcher: Searcher, index_query: IndexQuery, most: int, needed: int
+    ) -> tuple[Query, SearchResult]:
+        """Return up to `most` newest matches, and the query that finds at least `needed` of them if they exist."""
+        query = index_query.build()
+        windows = self._window_starts(searcher) if index_query.bound(searcher) > _FEW else []
+        share = 1.0  # estimated share of matching entries
         for size, first in windows:
             if size * share < 2 * needed:
                 continue
-            part = _both(query, _range("created", first, None))
-            found = _by_age(searcher, part, most)
-            if _total(found) >= needed:
-                return part, found
-            share = min(share, 2 * _total(found) / size)
-        return query, _by_age(searcher, query, most)
+            part = _conjunction(query, _range_query("created", first, None))
+            result = _search_newest(searcher, part, most)
+            if _total(result) >= needed:
+                return part, result
+            share = min(share, 2 * _total(result) / size)
+        return query, _search_newest(searcher, query, most)
 
-    def _first_of_windows(self, searcher: Searcher) -> list[tuple[int, int]]:
-        """Return the sizes of the windows with the moment at which each begins."""
+    def _window_starts(self, searcher: Searcher) -> list[tuple[int, int]]:
+        """Return sizes of the windows with the start of each."""
         total, windows = self._windows
         if abs(searcher.num_docs - total) > total * _DRIFT:
             sizes = [size for size in _WINDOWS if size * 2 < searcher.num_docs]
             everything = Query.all_query()
-            windows = [(size, _by_age(searcher, everything, 1, skip=size).hits[0][0]) for size in sizes]
+            windows = [(size, _search_newest(searcher, everything, 1, skip=size).hits[0][0]) for size in sizes]
             self._windows = (searcher.num_docs, windows)
         return windows
 
     def count(self, query: IndexQuery, needed: int) -> int:
-        """Return the number of matches, exactly if it is less than `needed`."""
+        """Return the number of matches, exact below `needed`."""
         return self.newest(query, skip=0, limit=0, needed=needed).total
 
     def pairs(self, query: IndexQuery, *, most: int) -> set[tuple[int, int]] | None:
-        """Return the heads and revisions of matches, None for more than `most`."""
+        """Return heads and revisions of matches; None for more than `most`."""
         searcher = self._searcher()
         if searcher is None:
             return set()
         pairs = set[tuple[int, int]]()
-        with self._faults_reported():
+        with self._report_faults():
             if "head" in query.values:
-                found = _by_age(searcher, query.build(), most + 1)
+                result = _search_newest(searcher, query.build(), most + 1)
             else:
-                _, found = self._newest(searcher, query, most + 1, most + 1)
-            if _total(found) > most:
+                _, result = self._newest(searcher, query, most + 1, most + 1)
+            if _total(result) > most:
                 return None
-            hits = _hits(searcher, [address for _, address in found.hits])
+            hits = _read_hits(searcher, [address for _, address in result.hits])
             pairs.update((hit.head_id, hit.revision_id) for hit in hits)
         return pairs
 
     def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
-        """Return the digests of entries by the values of `head` and `revision`: one, unless the index is wrong."""
+        """Return the digests of entries by `head` and `revision`; more than one means that the index is wrong."""
         searcher = self._searcher()
         if searcher is None or not heads:
             return {}
         digests: dict[tuple[int, int], list[int]] = defaultdict(list)
-        with self._faults_reported():
-            found = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
-            addresses = [address for _, address in found]
+        with self._report_faults():
+            hits = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
+            addresses = [address for _, address in hits]
             columns = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
             for head, revision, digest in zip(*columns, strict=True):
                 digests[int(head or 0), int(revision or 0)].append(int(digest or 0))
         return digests
 
 
-def _total(found: SearchResult) -> int:
-    return int(found.count)  # type: ignore[attr-defined]
+def _total(result: SearchResult) -> int:
+    return int(result.count)  # type: ignore[attr-defined]
 
 
-def _by_age(searcher: Searcher, query: Query, limit: int, *, skip: int = 0) -> SearchResult:
+def _search_newest(searcher: Searcher, query: Query, limit: int, *, skip: int = 0) -> SearchResult:
     return searcher.search(query, limit=limit, offset=skip, count=True, order_by_field="created")
 
 
-def _hits(searcher: Searcher, addresses: list[DocAddress]) -> list[Hit]:
+def _read_hits(searcher: Searcher, addresses: list[DocAddress]) -> list[Hit]:
     columns = [searcher.fast_field_values(name, addresses) for name in ("head", "revision", "created")]
     return [
         Hit(*key_of(int(head or 0)), int(revision or 0), int(created or 0))
@@ -377,18 +382,18 @@ def _hits(searcher: Searcher, addresses: list[DocAddress]) -> list[Hit]:
     ]
 
 
-# Values that are counted, the most frequent. All of them are fewer than the 65,000 beyond which the library counts nothing.
+# Most values per field; together below 65,000, the library's limit for an aggregation.
 _MOST_VALUES: Final = {"kind": 100, "status": 10_000, "type": 10_000, "party": 40_000}
 
 
 def _facets(
     searcher: Searcher, query: Query, hits: Sequence[tuple[Any, DocAddress]], most: int, years: Mapping[int, int]
 ) -> dict[str, dict[int, int]]:
-    """:param hits: the newest matches, at least `most` where there are so many"""
+    """:param hits: the newest matches, at least `most` if there are so many"""
     if not hits:
         return {}
     newest, oldest = hits[0][0], hits[:most][-1][0]
-    asked: dict[str, Any] = {
+    aggregations: dict[str, Any] = {
         name: {"terms": {"field": name, "size": most_values, "segment_size": most_values}}
         for name, most_values in _MOST_VALUES.items()
     }
@@ -398,12 +403,14 @@ def _facets(
         if first <= newest and years.get(year + 1, _END_OF_TIME) > oldest
     ]
     if ranges:
-        asked["year"] = {"range": {"field": "created", "ranges": ranges}}
+        aggregations["year"] = {"range": {"field": "created", "ranges": ranges}}
     is_all = len(hits) < most
-    found = searcher.aggregate(query if is_all else _both(query, _range("created", oldest, None)), asked)
+    result = searcher.aggregate(
+        query if is_all else _conjunction(query, _range_query("created", oldest, None)), aggregations
+    )
     return {
-        name: {int(bucket["key"]): bucket["doc_count"] for bucket in found[name]["buckets"] if bucket["doc_count"]}
-        for name in found
+        name: {int(bucket["key"]): bucket["doc_count"] for bucket in result[name]["buckets"] if bucket["doc_count"]}
+        for name in result
     }
 
 
@@ -411,7 +418,6 @@ _indexes: WeakKeyDictionary[Database, SearchIndex] = WeakKeyDictionary()
 
 
 def attach_index(db: Database, folder: Path) -> SearchIndex:
-    """Have sessions of a database use the index in a folder."""
     return _indexes.setdefault(db, SearchIndex(folder))
 
 

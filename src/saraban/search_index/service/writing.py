@@ -1,8 +1,8 @@
 """
-The process that holds the lock of an index directory follows the queue of changes and writes the index.
+Writing the index: the process that holds the directory's lock follows the queue of changes.
 
-A number of AUTO_INCREMENT becomes visible when its transaction ends, out of order: changes are read again as far back as a
-transaction may stay open, the last seconds with every round, the rest now and then.
+AUTO_INCREMENT numbers become visible out of order, when transactions end. Changes are therefore read again as far back
+as a transaction may stay open: the last seconds in every round, the rest periodically.
 """
 
 import asyncio
@@ -40,18 +40,18 @@ from saraban.search_index.service.reading import (
 
 log = structlog.get_logger(__name__)
 P = ParamSpec("P")
-_HEAP: Final = 128_000_000  # bytes of what is not written yet
-_RECENT: Final = 5.0  # seconds that are read again with every round
-_ALL_AFTER: Final = 20.0  # seconds until everything is read again that may have been overtaken
-_MARGIN: Final = 60.0  # seconds; the nodes of a cluster see the numbers of others late
+_HEAP: Final = 128_000_000  # bytes of unwritten entries
+_RECENT: Final = 5.0  # seconds of changes that every round reads again
+_ALL_AFTER: Final = 20.0  # seconds between rounds that read all possibly late changes
+_MARGIN: Final = 60.0  # seconds; the nodes of a cluster see each other's rows late
 _HEARTBEAT: Final = 60.0  # seconds
 
 
 class ChangeFollower:
     """
-    Which changes are to be read, of those that become visible out of order.
+    Selects the changes to read, which become visible out of order.
 
-    :param position: each change up to this `id` was indexed
+    :param position: every change up to this `id` was indexed
     :param lag: seconds that a transaction may stay open
     """
 
@@ -63,11 +63,11 @@ class ChangeFollower:
 
     @property
     def newest(self) -> int:
-        """The greatest `id` that was indexed."""
+        """The greatest indexed `id`."""
         return self._marks[-1][1]
 
     def begin(self) -> int:
-        """Return the `id` behind which the next round reads."""
+        """Return the `id` after which the next round reads."""
         now = stopwatch()
         self._reads_all = now - self._read_all_at >= _ALL_AFTER
         if self._reads_all:
@@ -75,7 +75,7 @@ class ChangeFollower:
         return max((number for at, number in self._marks if at <= now - min(_RECENT, self._lag)), default=self.position)
 
     def end(self) -> None:
-        """Count the round as read to its end."""
+        """Record that the round has read all rows."""
         if self._reads_all:
             self._read_all_at = stopwatch()
 
@@ -83,7 +83,7 @@ class ChangeFollower:
         return [change for change in changes if change.id not in self.seen]
 
     def settle(self, changes: Iterable[Change], *, until: float) -> None:
-        """:param until: when they were read"""
+        """:param until: moment of their read"""
         self.seen.update(change.id for change in changes)
         newest = max(self.seen, default=self.position)
         if newest > self._marks[-1][1]:
@@ -96,7 +96,7 @@ class ChangeFollower:
 
 
 class SearchWriter:
-    """Writes the index of a node; whoever calls its methods holds `turn`."""
+    """Writes the index of a node; callers of its methods must hold `turn`."""
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
@@ -106,11 +106,11 @@ class SearchWriter:
         self._must_reopen = self._must_rebuild = False
         self.state = IndexState(new_id(), "", 0, 0)
         self.follower = ChangeFollower(0, 0.0)
-        self.may_repeat = False  # what is built next may have been committed before
-        self.turn = asyncio.Lock()  # of the tasks that write
+        self.may_repeat = False  # the next slice of a build may be committed already
+        self.turn = asyncio.Lock()  # held by the writing task
 
     async def acquire(self, db: Database) -> bool:
-        """Take the lock of the directory, and return whether this process writes."""
+        """Take the lock of the directory, reset a damaged or outdated index; return whether this process writes."""
         if self._writer is not None and not self._must_reopen and not self._index.rebuild_request.exists():
             return True
         self.close()
@@ -124,7 +124,7 @@ class SearchWriter:
             or not (self._index.folder / state.generation / "meta.json").exists()
             or not await self._is_known(db, state)
         ):
-            await self._begin_anew(db, state)
+            await self._start_rebuild(db, state)
         else:
             try:
                 self._open(state, db)
@@ -134,7 +134,7 @@ class SearchWriter:
                 if not is_damaged:
                     self.close()
                     return False
-                await self._begin_anew(db, state)
+                await self._start_rebuild(db, state)
         return True
 
     def _take_lock(self) -> bool:
@@ -149,11 +149,11 @@ class SearchWriter:
         return True
 
     async def _is_known(self, db: Database, state: IndexState) -> bool:
-        """Return whether the database keeps each change that the index lacks; a restored database does not know the node."""
+        """Return whether the database still has every missing change; a restored database has no such node."""
         async with db.reading() as session:
             return await repository.read_position(session, state.node) in {state.position, state.earlier}
 
-    async def _begin_anew(self, db: Database, former: IndexState | None) -> None:
+    async def _start_rebuild(self, db: Database, former: IndexState | None) -> None:
         others = [path for path in self._index.folder.parent.iterdir() if path != self._index.folder]  # other versions
         for path in [*others, *self._index.folder.iterdir()]:
             if path.is_dir():
@@ -189,15 +189,15 @@ class SearchWriter:
 
     def _write(self, documents: Sequence[Mapping[str, Any]], replaced: Collection[int]) -> None:
         assert self._writer is not None
-        if replaced:  # by a query: `delete_documents_by_term` does not find an unsigned number
+        if replaced:  # by query, since `delete_documents_by_term` does not match unsigned fields
             self._writer.delete_documents_by_query(one_of("head", replaced))
         for document in documents:
             self._writer.add_document(Document.from_dict(dict(document), SCHEMA))
 
     async def publish(self, *, build: tuple[int, int] | None = None) -> None:
-        """:param build: where building continues"""
+        """:param build: place where the build continues"""
         await self._in_thread(self._commit)
-        self.may_repeat = build is not None  # until the state says where building continues
+        self.may_repeat = build is not None  # until the state has the new place
         if build != self.state.build:
             self._save(replace(self.state, build=build))
         self.may_repeat = False
@@ -211,39 +211,39 @@ class SearchWriter:
         try:
             await asyncio.shield(task)
         except BaseException as fault:
-            self._must_reopen = True  # what is half written must not be committed
-            await asyncio.wait([task])  # a thread cannot be cancelled, and writes under the lock that is held
+            self._must_reopen = True  # a partial write must not be committed
+            await asyncio.wait([task])  # the thread cannot be cancelled, and needs the lock
             if isinstance(fault, IndexDamaged):
                 self._index.request_rebuild()
             raise
 
     async def read(self, db: Database, *, limit: int) -> list[Change]:
-        """Return changes that are not indexed, in their order."""
-        found: list[Change] = []
+        """Return unindexed changes, in order."""
+        changes: list[Change] = []
         position = self.follower.begin()
         async with db.reading() as session:
-            while len(found) < limit:
+            while len(changes) < limit:
                 rows = await repository.changes_after(session, position, limit=limit)
-                found += self.follower.unseen(rows)
+                changes += self.follower.unseen(rows)
                 if len(rows) < limit:
                     self.follower.end()
                     break
                 position = rows[-1].id
-        return found
+        return changes
 
     async def record(self, db: Database) -> None:
-        """Save how far this node has read where that has changed, and each minute that the node is there."""
+        """Save a changed position, and once a minute that the node is alive."""
         position = self.follower.position
         if position != self._recorded or self.follower.newest != self.state.newest:
             self._save(replace(self.state, position=position, earlier=self._recorded, newest=self.follower.newest))
         if position == self._recorded and stopwatch() - self._recorded_at < _HEARTBEAT:
             return
         if not await db.transact(repository.record_position, self.state.node, position):
-            self._must_reopen = self._must_rebuild = True  # the node was away for too long, and changes may be gone
+            self._must_reopen = self._must_rebuild = True  # the node was absent for too long; changes may be deleted
         self._recorded, self._recorded_at = position, stopwatch()
 
     def close(self) -> None:
-        """Let another process write."""
+        """Release the lock, so that another process can write."""
         self._writer = None
         if self._lock is not None:
             os.close(self._lock)
@@ -254,26 +254,25 @@ _writers: WeakKeyDictionary[Database, SearchWriter] = WeakKeyDictionary()
 
 
 def writer_of(db: Database) -> SearchWriter | None:
-    """Return the writer of a database whose index is attached; the lock is taken with the first round."""
+    """Return the writer of a database with an attached index; it takes the lock in its first round."""
     index = attached_index(db)
     return _writers.setdefault(db, SearchWriter(index)) if index is not None else None
 
 
 def release_index(db: Database) -> None:
-    """Let another process write the index."""
     if writer := _writers.pop(db, None):
         writer.close()
 
 
 async def waiting(session: AsyncSession, *, limit: int | None = None) -> list[Change]:
-    """Return the changes that the index of this node does not contain yet, but for those that others overtook."""
+    """Return the changes after the newest indexed one; late changes with a smaller `id` are not included."""
     index = index_of(session)
     state = index.state() if index is not None else None
     return await repository.changes_after(session, state.newest if state is not None else 0, limit=limit)
 
 
 async def unsettled(session: AsyncSession) -> list[Change]:
-    """Return each change that the index of this node may lack; seen from another process these are more."""
+    """Return all changes that this node's index may lack; from another process than the writer, more of them."""
     index, writer = index_of(session), _writers.get(database_of(session))
     state = index.state() if index is not None else None
     if writer is not None and state is not None and writer.state.node == state.node:

@@ -1,4 +1,4 @@
-"""Legacy numbers brought into the ledger, from uploaded files and at a terminal; what is there already is left alone."""
+"""Imports of legacy numbers, from uploaded files and at a terminal; existing numbers stay."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
@@ -47,11 +47,13 @@ class NumberImporter(Importer[NumberImport]):
 
     def choose(self, ctx: RequestContext, row: NumberImport, choice: ImportCommitIn) -> Mapping[str, object]:  # noqa: ARG002
         """
-        Keep the series whose counters move; all others stay (REQ-NUM-18).
+        Store the series whose counters move; all others stay (REQ-NUM-18).
 
-        :raises Invalid: at `/moves`, for a series that the dry run did not offer, or at another number
+        :raises Invalid: at `/moves`, for a series that the dry run did not offer, or with another number
         """
-        offered = {one["series"]: one["highest"] for one in (row.report or {}).get("series", []) if one["jump"]}
+        offered = {
+            series["series"]: series["highest"] for series in (row.report or {}).get("series", []) if series["jump"]
+        }
         for place, move in enumerate(choice.moves):
             if move.series not in offered:
                 raise invalid(
@@ -94,28 +96,28 @@ async def import_at_terminal(
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NumberRun, Turn]:
     """
-    Bring these lines into the ledger, or say what an import would do; it may be broken off and begun again.
+    Import rows into the ledger, or check them; an interrupted import can be repeated.
 
-    :param file: where they come from; without it nothing is written
-    :param moves: series and where their counters go on after, as the dry run showed it; None: counters stay (REQ-NUM-18)
-    :raises Forbidden: for who does not manage the numbers of the project
+    :param file: the source; None: dry run, nothing is written
+    :param moves: last number by series whose counter moves, as the dry run showed it; None: counters stay (REQ-NUM-18)
+    :raises Forbidden: when the caller does not manage the project's numbers
     """
     async with db.reading() as session:
-        place = await import_target(ctx, session, project_public_id=project_public_id)
-    row = NumberImport(state=ImportState.CHECKING, project_id=place.project.id)
+        target = await import_target(ctx, session, project_public_id=project_public_id)
+    row = NumberImport(state=ImportState.CHECKING, project_id=target.project.id)
     if file is not None:
-        row = await db.transact(_begin, ctx, place.project.id, file, moving=moves is not None)
-    run = NumberRun(ctx, place, moves or {})
-    found = ImportRow(row, project_public_id, ctx.caller.username, ctx.caller.public_id)
-    turn = ImportTurn(found, sheet=sheet, progress=progress)
+        row = await db.transact(_start_import, ctx, target.project.id, file, moving=moves is not None)
+    run = NumberRun(ctx, target, moves or {})
+    import_row = ImportRow(row, project_public_id, ctx.caller.username, ctx.caller.public_id)
+    turn = ImportTurn(import_row, sheet=sheet, progress=progress)
     await (check_rows if file is None else import_rows)(db, run, turn, rows)
     return run, turn
 
 
-async def _begin(
+async def _start_import(
     ctx: RequestContext, session: AsyncSession, project: int, file: SourceFile, *, moving: bool
 ) -> NumberImport:
-    """Note that the file is being imported, or that an import of it that was broken off goes on."""
+    """Create the import, or restart an interrupted import of the same file."""
     row = await repository.unfinished_import(session, project_id=project, sha256=file.sha256)
     if row is None:
         row = NumberImport(

@@ -1,4 +1,4 @@
-"""Rows of an old register, compared with the project and with the ledger, and written as numbers."""
+"""Rows of a legacy register: checked against project and ledger, and written as numbers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
@@ -69,20 +69,20 @@ class ImportTarget:
 
 
 async def import_target(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> ImportTarget:
-    """:raises Forbidden: for who does not manage the numbers of the project"""
+    """:raises Forbidden: when the caller does not manage the project's numbers"""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     ctx.caller.require(OVERRIDE, Scope(project=project.id))
-    read = await projects.read_project(ctx, session, public_id=project.public_id)
+    detail = await projects.read_project(ctx, session, public_id=project.public_id)
     return ImportTarget(
         project,
-        Spellings({one.organization_code: one.public_id for one in read.organizations}),
-        Spellings({one.contract_code: one.public_id for one in read.contracts}),
+        Spellings({part.organization_code: part.public_id for part in detail.organizations}),
+        Spellings({part.contract_code: part.public_id for part in detail.contracts}),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """What all lines of the same codes and period share; `plan` is None where the format cannot print for them."""
+    """The shared part of rows with the same codes and period; `plan` is None where the format cannot print them."""
 
     parties: NumberParties
     plan: Plan | None
@@ -119,8 +119,8 @@ class CheckedRow(NamedTuple):
 @dataclass(slots=True)
 class HighestNumber:
     """
-    :param counter: where the series stands; the counter would jump from here
-    :param plan: of its counter; series of literal numbers have none that could be moved
+    :param counter: last number of the series
+    :param plan: of its counter; None for literal numbers, whose series have no movable counter
     """
 
     series: str
@@ -135,9 +135,9 @@ class HighestNumber:
 
 class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
     """
-    The lines of one file in their order. It remembers every number of the file, to find the second of two.
+    The rows of one file in order; remembers every number, to find duplicates.
 
-    :param moves: series and where their counters go on after, as the dry run showed it
+    :param moves: last number by series whose counter moves, as the dry run showed it
     :ivar highest: by series
     """
 
@@ -148,32 +148,32 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         self.highest: dict[str, HighestNumber] = {}
         self._groups: Lookups[RowGroup] = Lookups()
         self._lines: dict[str, int] = {}
-        self._accepted: list[ImportedNumber] = []  # of the batch: it may be judged again
+        self._accepted: list[ImportedNumber] = []  # of the batch, which may be judged again
 
     async def batches(self, db: Database, rows: Iterable[SheetRow]) -> AsyncGenerator[list[CheckedRow], None]:
-        """Return the lines in batches; the next is read while the database writes the one before."""
+        """Yield rows in batches, and read the next one while the database writes."""
         remaining = iter(rows)
         following = asyncio.ensure_future(self._read_batch(db, remaining))
         try:
-            while reads := await following:
+            while batch := await following:
                 following = asyncio.ensure_future(self._read_batch(db, remaining))
-                yield reads
-                self._note_accepted()
+                yield batch
+                self._update_highest()
         finally:
             following.cancel()
             await asyncio.wait([following])
 
     async def _read_batch(self, db: Database, remaining: Iterator[SheetRow]) -> list[CheckedRow]:
-        reads = []
+        checked = []
         rows = await CHILDREN.run_in_background(lambda: list(islice(remaining, BATCH)))
         if not rows:
             return []
         async with db.reading() as session:
             for row in rows:
-                reads.append(await self.read(session, row))
-                if len(reads) % 50 == 0:
-                    await asyncio.sleep(0)  # others have their turn, the writing of the batch before among them
-        return reads
+                checked.append(await self.read(session, row))
+                if len(checked) % 50 == 0:
+                    await asyncio.sleep(0)  # yields to other tasks, such as the write of the previous batch
+        return checked
 
     async def judge(
         self,
@@ -182,8 +182,8 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         *,
         lock: bool = False,  # noqa: ARG002
     ) -> tuple[list[JudgedRow], list[ImportedNumber]]:
-        numbers = [read.number for read in batch if read.number is not None]
-        known = {
+        numbers = [checked.number for checked in batch if checked.number is not None]
+        ledger_numbers = {
             register: await repository.numbers_in_ledger(
                 session,
                 project_id=self.place.project.id,
@@ -194,74 +194,74 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
             for register in {number.group.register for number in numbers}
         }
         judged: list[JudgedRow] = []
-        fresh, self._accepted = [], []
+        new_numbers, self._accepted = [], []
         for row, number, faults in batch:
             if number is None:
                 judged.append(JudgedRow(row, REFUSED, faults))
                 continue
-            held, printed = known[number.group.register]
-            if held.get(number.base) == number.token:
+            tokens, printed = ledger_numbers[number.group.register]
+            if tokens.get(number.base) == number.token:
                 judged.append(JudgedRow(row, THERE))
-            elif {number.base, number.number} & (held.keys() | printed):
+            elif {number.base, number.number} & (tokens.keys() | printed):
                 fault = row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
                 judged.append(JudgedRow(row, REFUSED, [fault]))
                 continue
             else:
                 judged.append(JudgedRow(row, READY))
-                fresh.append(number)
+                new_numbers.append(number)
             self._accepted.append(number)
-        return judged, fresh
+        return judged, new_numbers
 
-    def _note_accepted(self) -> None:
+    def _update_highest(self) -> None:
         for number in self._accepted:
             plan = None if number.is_literal else number.group.plan
-            known = self.highest.setdefault(number.series, HighestNumber(number.series, 0, plan))
-            known.sequence = max(known.sequence, number.sequence)
+            highest = self.highest.setdefault(number.series, HighestNumber(number.series, 0, plan))
+            highest.sequence = max(highest.sequence, number.sequence)
 
     async def write(self, session: AsyncSession, rows: list[ImportedNumber]) -> int:
         if rows:
             keys = [(new_id(), number) for number in rows]
             await insert_numbers(
                 session,
-                entries=[list(map(self._entry(*one).get, LEDGER_COLUMNS)) for one in keys],
-                audits=[list(map(self._audit(*one).get, AUDIT_COLUMNS)) for one in keys],
+                entries=[list(map(self._ledger_values(*pair).get, LEDGER_COLUMNS)) for pair in keys],
+                audits=[list(map(self._audit_values(*pair).get, AUDIT_COLUMNS)) for pair in keys],
             )
         return len(rows)
 
     async def findings(self, session: AsyncSession) -> Mapping[str, object]:
         await self._read_counters(session)
-        series = sorted(self.highest.values(), key=lambda one: one.series)
+        series = sorted(self.highest.values(), key=lambda highest: highest.series)
         shown = [
-            {"series": one.series, "highest": one.sequence, "counter": one.counter, "jump": one.jump}
-            for one in series[:MOST_SERIES]
+            {"series": highest.series, "highest": highest.sequence, "counter": highest.counter, "jump": highest.jump}
+            for highest in series[:MOST_SERIES]
         ]
         return {"series": shown, "seriesTotal": len(series)}
 
     async def finish(self, session: AsyncSession) -> Mapping[str, object]:
         await self._read_counters(session)
-        moved: dict[str, list[int]] = {}
+        moves: dict[str, list[int]] = {}
         for series in sorted(self._moves.keys() & self.highest.keys()):
             highest = self.highest[series]
             to = min(self._moves[series], highest.sequence)  # never past what was shown, nor past what the file has
             if highest.plan is not None and to > highest.counter:
-                moved[series] = [highest.counter, to]
+                moves[series] = [highest.counter, to]
                 counter = await lock_counter(session, highest.plan, now=self.ctx.now)
                 await skip_to(self.ctx, session, counter, to, reason=REASON, plan=highest.plan)
-        return {"moved": moved}
+        return {"moved": moves}
 
     async def _read_counters(self, session: AsyncSession) -> None:
         for highest in self.highest.values():
             highest.counter = await last_number(session, project_id=self.place.project.id, series=highest.series)
 
     async def read(self, session: AsyncSession, row: SheetRow) -> CheckedRow:
-        found, line = parse_row(row), row.number
-        if isinstance(found, list):
-            return CheckedRow(row, None, found)
+        parsed, line = parse_row(row), row.number
+        if isinstance(parsed, list):
+            return CheckedRow(row, None, parsed)
         try:
-            number = await self._number(session, found)
+            number = await self._build_number(session, parsed)
         except DomainError as error:
-            return CheckedRow(row, None, _faults(error))
-        first = min(self._lines.setdefault(normal_form(one), line) for one in (number.base, number.number))
+            return CheckedRow(row, None, _column_faults(error))
+        first = min(self._lines.setdefault(normal_form(form), line) for form in (number.base, number.number))
         if first != line:
             fault = row_problem(
                 "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "Already on row {line} of this file.", line=first
@@ -269,27 +269,31 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
             return CheckedRow(row, None, [fault])
         return CheckedRow(row, number, ())
 
-    async def _number(self, session: AsyncSession, line: LegacyRow) -> ImportedNumber:
+    async def _build_number(self, session: AsyncSession, line: LegacyRow) -> ImportedNumber:
         group = await self._group(session, line)
         sequence = _find_sequence(group.plan, line) if group.plan else None
-        printed = _printed_by(group.plan, sequence) if group.plan and sequence is not None else _literal(group, line)
+        printed = (
+            _print_with_plan(group.plan, sequence)
+            if group.plan and sequence is not None
+            else _print_literal(group, line)
+        )
         token = derived_id("import", str(self.place.project.public_id), line.number)
-        return ImportedNumber(token, *printed, group, self._moment(line))
+        return ImportedNumber(token, *printed, group, self._moment_of_issue(line))
 
-    def _moment(self, line: LegacyRow) -> datetime | None:
+    def _moment_of_issue(self, line: LegacyRow) -> datetime | None:
         return datetime.combine(line.issued, time(12), self.ctx.zone) if line.issued else None
 
     async def _group(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         month = (line.issued.year, line.issued.month) if line.issued else line.year
         key = (line.codes, month, line.sequence is None)
-        return await self._groups.get(key, self._grouped, session, line)
+        return await self._groups.get(key, self._build_group, session, line)
 
-    async def _grouped(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
+    async def _build_group(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         request = self._request(line)
-        moment = self._moment(line) or self.ctx.now
+        moment = self._moment_of_issue(line) or self.ctx.now
         year = line.issued.year if line.issued else line.year or year_of_issue(self.ctx.now, self.ctx.zone)
         try:
-            made = await plan(replace(self.ctx, now=moment), session, request)
+            group_plan = await plan(replace(self.ctx, now=moment), session, request)
         except DomainError:
             if line.sequence is None:
                 raise
@@ -297,18 +301,20 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
             check_permission(self.ctx, parties)
             codes = orjson.dumps(key_in_codes(parties, year, request)).decode()
             return RowGroup(parties, None, codes, year, line.codes.revision or "A")
-        return RowGroup(made.parties, made, made.codes_text, made.year, made.revision)
+        return RowGroup(group_plan.parties, group_plan, group_plan.codes_text, group_plan.year, group_plan.revision)
 
     def _request(self, line: LegacyRow) -> NumberRequest:
         codes = line.codes
         return NumberRequest(
             project_public_id=self.place.project.public_id,
             correspondence_type_code=codes.type,
-            originator_organization_public_id=_named(self.place.organizations, codes.originator, "originator"),
+            originator_organization_public_id=_find_by_code(self.place.organizations, codes.originator, "originator"),
             recipient_organization_public_id=(
-                _named(self.place.organizations, codes.recipient, "recipient") if codes.recipient else None
+                _find_by_code(self.place.organizations, codes.recipient, "recipient") if codes.recipient else None
             ),
-            contract_public_id=_named(self.place.contracts, codes.contract, "contract") if codes.contract else None,
+            contract_public_id=_find_by_code(self.place.contracts, codes.contract, "contract")
+            if codes.contract
+            else None,
             sub_type_code=codes.sub_type or None,
             rfa_type_code=codes.rfa_type or None,
             discipline_code=codes.discipline or None,
@@ -318,12 +324,12 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
             year_reason=REASON,
         )
 
-    def _entry(self, key: UUID, number: ImportedNumber) -> dict[str, object]:
+    def _ledger_values(self, key: UUID, number: ImportedNumber) -> dict[str, object]:
         parties, plan = number.group.parties, number.group.plan
         recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
         printed_by = None if number.is_literal else plan
         return {
-            **self._issued(number),
+            **self._common_values(number),
             "uuid": key,
             "token": number.token,
             "register": number.group.register,
@@ -344,9 +350,9 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
             "confirmed_at": number.issued or self.ctx.now,
         }
 
-    def _audit(self, key: UUID, number: ImportedNumber) -> dict[str, object]:
+    def _audit_values(self, key: UUID, number: ImportedNumber) -> dict[str, object]:
         return {
-            **self._issued(number),
+            **self._common_values(number),
             "uuid": new_id(),
             "operation": OperationCode.IMPORT,
             "reservation_uuid": key,
@@ -358,7 +364,7 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
             "lock_wait_ms": 0,
         }
 
-    def _issued(self, number: ImportedNumber) -> dict[str, object]:
+    def _common_values(self, number: ImportedNumber) -> dict[str, object]:
         return {
             "project_id": self.place.project.id,
             "series": number.series,
@@ -372,7 +378,7 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
 
 def _find_sequence(plan: Plan, line: LegacyRow) -> int | None:
     """
-    Return the sequence in a number; None where the number has another format and its line states the sequence.
+    Return the sequence in a number; None where another format printed it and the row states the sequence.
 
     :raises Invalid: for a number of another format without a stated sequence, or with a different one
     """
@@ -392,31 +398,31 @@ def _find_sequence(plan: Plan, line: LegacyRow) -> int | None:
     return sequence
 
 
-def _printed_by(plan: Plan, sequence: int) -> Printed:
+def _print_with_plan(plan: Plan, sequence: int) -> Printed:
     if plan.refuses_overflow and plan.template.overflows(sequence):
         raise SequenceExhausted
     return plan.number(sequence), plan.base(sequence), plan.series, sequence, plan.template.text, False
 
 
-def _literal(group: RowGroup, line: LegacyRow) -> Printed:
+def _print_literal(group: RowGroup, line: LegacyRow) -> Printed:
     assert line.sequence is not None
-    found = literal_template(line.number, line.sequence)
-    if found is None:
+    literal = literal_template(line.number, line.sequence)
+    if literal is None:
         th, en = "ไม่มีเลข {sequence} อยู่ในเลขที่นี้", "The number does not contain {sequence}."
         raise invalid("/sequence", "not_in_number", th, en, sequence=line.sequence)
-    template = stored_template(found.text)
+    template = stored_template(literal.text)
     series = series_in(group.register, template.series({}, resets=True))
     return line.number, line.number, series, line.sequence, template.text, True
 
 
-def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
-    if code not in known:
+def _find_by_code(ids: Mapping[str, UUID], code: str, column: str) -> UUID:
+    if code not in ids:
         raise unknown(f"/{column}", code)
-    return known[code]
+    return ids[code]
 
 
-def _faults(error: DomainError) -> list[FieldProblem]:
-    """What the project's rules say of a line, said of its columns."""
+def _column_faults(error: DomainError) -> list[FieldProblem]:
+    """Convert faults of the project's rules to faults of columns."""
     if not error.fields:
         return [FieldProblem("/number", error.code.lower(), Text(error.words.th, error.words.en), error.values)]
-    return [at_column(one, _COLUMN_OF, otherwise="number") for one in error.fields]
+    return [at_column(fault, _COLUMN_OF, otherwise="number") for fault in error.fields]

@@ -1,11 +1,10 @@
 """
 Issue numbers: requests that wait for the same series share one lock and one transaction (REQ-NUM-09, REQ-LCK-01).
 
-Each series with somebody waiting has a queue. Its batch takes the lock, begins, advances the counter by as many as it has
-with one compare-and-set, writes the rows of all of them, commits, gives each its number in order of arrival, and releases.
-Batches of several series whose locks are held at the same moment share the transaction. Documents, which write their own
-rows beside the number, go one by one in the same order. No database connection is held while waiting for a lock or a
-back-off.
+Each series with waiting requests has a queue. Its batch takes the lock, advances the counter with one compare-and-set,
+writes all rows, commits, and assigns the numbers in order of arrival. Batches of several series whose locks are held at
+the same moment share the transaction. Documents, which write their own rows, go one by one in the same order.
+Nothing holds a database connection while it waits for a lock or a back-off.
 """
 
 import asyncio
@@ -57,39 +56,39 @@ from saraban.numbering.series.domain.counter import CounterState
 log = structlog.get_logger(__name__)
 _REMEMBERED_SERIES = 10_000
 _MOST_AT_ONCE = 500
-_SMALL_PACKET = 256 * 1024  # bytes, until the database's own limit is known
+_DEFAULT_PACKET_BYTES = 256 * 1024  # until the database's own limit is known
 _MOST_SERIES = 500
 _LANES = 4
-_GIVE_WAY = 0.1  # seconds; a slow transaction delays those that come later for no longer
-_OF_ONE_SERIES = {None, DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT}
+_GIVE_WAY = 0.1  # seconds; a slow transaction delays later ones for no longer
+_FAULTS_OF_ONE_SERIES = {None, DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT}
 
 
 class SharedTransactions:
-    """The transactions of numbers, which series whose locks are held at the same moment share. One per process."""
+    """Transactions that series share whose locks are held at the same moment. One per process."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._queue: BatchQueue[SeriesTurn, None] = BatchQueue(
-            self._share, most=_MOST_SERIES, lanes=_LANES, give_way=_GIVE_WAY
+            self._issue_shared, most=_MOST_SERIES, lanes=_LANES, give_way=_GIVE_WAY
         )
 
     def set_room(self, room: int) -> None:
-        """:param room: bytes that one statement may have"""
+        """:param room: maximum bytes of one statement"""
         self._queue.room = room
 
     async def run(self, turn: SeriesTurn) -> None:
-        """Answer whoever still waits for a series, committed when it returns."""
+        """Issue numbers to the waiters of a series; committed on return."""
         if turn.is_shareable:
             await self._queue.ask(turn, turn.name, size=sum(waiter.size for waiter in turn.waiters))
         else:
-            await self._transact([turn])
+            await self._issue_turns([turn])
 
-    async def _share(self, turns: Sequence[Waiter[SeriesTurn, None]]) -> None:
-        """Answer several series together; where one of them may be what failed, each goes alone."""
+    async def _issue_shared(self, turns: Sequence[Waiter[SeriesTurn, None]]) -> None:
+        """Issue several series together; retry each alone where one series may have caused the failure."""
         try:
-            await self._transact([turn.item for turn in turns])
+            await self._issue_turns([turn.item for turn in turns])
         except Exception as error:
-            if len(turns) == 1 or database_fault(error) not in _OF_ONE_SERIES:
+            if len(turns) == 1 or database_fault(error) not in _FAULTS_OF_ONE_SERIES:
                 raise
             for turn in turns:
                 turn.again(shares=False)
@@ -97,23 +96,22 @@ class SharedTransactions:
             for turn in turns:
                 turn.succeed(None)
 
-    async def _transact(self, turns: Sequence[SeriesTurn]) -> None:
-        """One transaction for whoever still waits."""
-        begun = [turn for turn in turns if turn.begin()]
-        if not begun:
+    async def _issue_turns(self, turns: Sequence[SeriesTurn]) -> None:
+        active_turns = [turn for turn in turns if turn.begin()]
+        if not active_turns:
             return
-        issued_batches = await self._db.transact_once(issue_batches, begun)
-        for turn, issued_batch in zip(begun, issued_batches, strict=True):
+        issued_batches = await self._db.transact_once(issue_batches, active_turns)
+        for turn, issued_batch in zip(active_turns, issued_batches, strict=True):
             turn.issued = issued_batch
 
 
 class _OpenSeries:
-    """A series with somebody waiting; its queue is forgotten once nobody waits."""
+    """A series with waiting requests; removed when its queue is idle."""
 
     def __init__(self, name: str, allocator: "Allocator", room: int) -> None:
         self.name = name
         self.lock_path = LockPath("database")
-        self.met: Failure | None = None  # what kept the last attempt
+        self.met: Failure | None = None  # failure of the last attempt
         self.queue: BatchQueue[PendingIssue, Issued] = BatchQueue(
             self._run, most=_MOST_AT_ONCE, room=room, on_idle=self._forget
         )
@@ -131,7 +129,7 @@ class Allocator:
     Issues numbers. One per process.
 
     :param locks: Redis, or the database alone; on SQLite the queue in this process is the lock
-    :param lock_timeout: seconds one attempt waits for the lock
+    :param lock_timeout: seconds that one attempt waits for the lock
     """
 
     def __init__(self, db: Database, locks: Locks, *, budget: RetryBudget, lock_timeout: float) -> None:
@@ -141,20 +139,18 @@ class Allocator:
         self._lock_timeout = lock_timeout
         self._open: dict[str, _OpenSeries] = {}
         self._remembered: dict[str, CounterState] = {}
-        self._packet = 0
+        self._packet_bytes = 0
         self._transactions = SharedTransactions(db)
         self.failures = RefusalLog(db)
 
     async def issue(self, request: IssueRequest) -> Issued:
         """
-        Issue the next number of the plan's series, exactly once; committed when it returns, with all that belongs to it.
-
-        Without rows of its own it shares the transaction with others that wait; a document has one for itself.
+        Issue the next number of the plan's series exactly once; number and holder's rows are committed on return.
 
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
-        :raises NumberingFailed, CommitLost: after the database's retries; without a key, when a COMMIT may have saved it
-        :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
+        :raises NumberingFailed, CommitLost: after the database's retries; without a key, if a COMMIT may have saved it
+        :raises SequenceExhausted: where the format refuses overflow, or a reserved range is used up
         :raises KeyInUse: when another request took the key over; no number is issued
         """
         if request.reservation is not None:
@@ -176,7 +172,7 @@ class Allocator:
         monitoring.SUCCESS.inc()
         if self.failures.waiting:
             self.failures.write()
-        if pending.unseen:  # found again after a commit whose end this very request did not see
+        if pending.unseen:  # committed by this request, although it did not see the commit end
             return replace(issued, repeated=False) if issued.repeated else issued
         if issued.repeated and request.claim is not None:
             await request.claim.complete_found(request.receipt(issued))
@@ -185,10 +181,10 @@ class Allocator:
     async def _bind(self, request: IssueRequest) -> Issued:
         """:raises CommitLost: when a COMMIT was lost and the database is still away"""
         try:
-            return await self._db.transact(_take_up, request)
+            return await self._db.transact(_bind_and_write, request)
         except CommitLost as lost:
             try:
-                return await self._db.transact(_take_up, request)
+                return await self._db.transact(_bind_and_write, request)
             except Exception as error:
                 if database_fault(error) is None:
                     raise
@@ -200,14 +196,13 @@ class Allocator:
         return up
 
     async def close(self) -> None:
-        """Wait for the batches on their way; who still waits is told that the service is busy."""
+        """Wait for running batches; requests that still wait are refused as busy."""
         await asyncio.gather(*(series.queue.close(self._lock_timeout) for series in self._open.values()))
         await self._locks.close()
         await self.failures.close()
 
     @property
     def waiting(self) -> int:
-        """Requests without an answer yet."""
         return sum(series.queue.unanswered for series in self._open.values())
 
     async def _ask(self, pending: PendingIssue) -> Issued:
@@ -222,7 +217,7 @@ class Allocator:
                     pending, request.token, shares=request.write is None, size=plan.weight, within=within
                 )
             except FormatChanged:
-                continue  # it has another plan: it stands in the queue that is right now
+                continue  # the new plan may belong to another queue
             except TurnMissed:
                 pending.attempts.met = series.met or pending.attempts.met
                 raise pending.attempts.too_late() from None
@@ -230,14 +225,14 @@ class Allocator:
     def _series(self, name: str) -> _OpenSeries:
         series = self._open.get(name)
         if series is None:
-            series = self._open[name] = _OpenSeries(name, self, self._packet or _SMALL_PACKET)
+            series = self._open[name] = _OpenSeries(name, self, self._packet_bytes or _DEFAULT_PACKET_BYTES)
         return series
 
     def forget(self, name: str) -> None:
         del self._open[name]
 
     async def serve(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
-        """Make one attempt; its fault is the fault of those who were in it."""
+        """Make one attempt; its failure is charged to the requests that took part."""
         for waiter in waiters:
             waiter.postpone()  # until the lock is held
         try:
@@ -245,7 +240,7 @@ class Allocator:
             for waiter in waiters:
                 if waiter.on_its_way and not waiter.settled:
                     await self._replan(waiter)
-        except Exception as error:  # noqa: BLE001  sorted by kind there; what is unknown goes to the callers
+        except Exception as error:  # noqa: BLE001  the handler passes unknown errors to the callers
             self._handle_failure(series, waiters, error)
 
     async def _attempt(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
@@ -270,12 +265,12 @@ class Allocator:
             monitoring.DB_FALLBACK.inc(await self._batch(series, waiters))
 
     async def _batch(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> int:
-        """Answer whoever still waits, in a transaction that series whose locks are held share; return how many got a number."""
+        """Issue numbers to the waiters under the held lock; return how many got one."""
         path = series.lock_path
         path.remembered = self._remembered.get(series.name)
         turn = SeriesTurn(series.name, waiters, path)
         await self._transactions.run(turn)
-        if turn.issued is None:  # nobody waits any more
+        if turn.issued is None:  # every caller has left
             return 0
         self._remember(series.name, turn.issued.counter)
         path.locks_row = path.searches = False
@@ -293,43 +288,43 @@ class Allocator:
         return sum(isinstance(outcome, Issued) for outcome in turn.issued.outcomes)
 
     async def _replan(self, waiter: Waiting) -> None:
-        """The format was changed between the plan and the issue. One after the other, so that their order stays."""
+        """Plan again with the current format. Sequential, so that the order of arrival stays."""
         try:
             async with self._db.reading() as session:
                 waiter.item.plan = await replan(waiter.item.request.ctx, session, waiter.item.plan)
-        except Exception as error:  # noqa: BLE001  whatever it is, it is this waiter's
+        except Exception as error:  # noqa: BLE001  any error belongs to this waiter
             waiter.fail(error)
         else:
             waiter.fail(FormatChanged())
 
     async def _answer_committed(self, waiters: Sequence[Waiting]) -> None:
-        """Look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
-        for waiter in waiters:  # who follows is the same request again: it finds what that one has committed
+        """Look up, on a fresh connection, the tokens of requests whose commit may have succeeded."""
+        for waiter in waiters:  # a follower repeats a request, which may have committed its number
             waiter.item.uncertain |= waiter.follows is not None
             waiter.follows = None
-        asking = [waiter for waiter in waiters if waiter.item.uncertain]
-        if not asking:
+        uncertain_waiters = [waiter for waiter in waiters if waiter.item.uncertain]
+        if not uncertain_waiters:
             return
         async with self._db.reading() as session:
-            entries = await repository.by_tokens(session, [waiter.item.request.token for waiter in asking])
-        for waiter in asking:
+            entries = await repository.by_tokens(session, [waiter.item.request.token for waiter in uncertain_waiters])
+        for waiter in uncertain_waiters:
             waiter.item.uncertain = False
             entry = entries.get(waiter.item.request.token)
             if entry is not None:
                 waiter.succeed(replace(issued_of(entry), repeated=True))
 
     async def _cancel(self, pending: PendingIssue, issued: Issued) -> None:
-        """Cancel a bare number whose caller is gone; a document is there, and a key finds its number."""
+        """Cancel an undelivered number without document or key; those two find their number again."""
         if pending.request.ctx.key is not None or pending.request.write is not None:
             return
         try:
             await self._db.transact(cancel_undelivered, pending.request, pending.plan, issued)
         except (SQLAlchemyError, OSError) as error:
-            # It stays confirmed without a holder, which is legal and shown as such.
+            # The number stays confirmed without a holder, which is a valid state.
             log.warning("numbering.stray_kept", number=issued.number, error=error_text(error))
 
     def _handle_failure(self, series: _OpenSeries, waiters: Sequence[Waiting], error: Exception) -> None:
-        """Charge the failure to those it concerns, and have the others wait on."""
+        """Charge the failure to the requests it concerns; the others keep waiting."""
         unanswered = [waiter for waiter in waiters if not waiter.settled]
         begun = [waiter for waiter in unanswered if waiter.on_its_way]
         concerned = begun or [waiter for waiter in unanswered if waiter.ready_at <= stopwatch()]
@@ -344,16 +339,18 @@ class Allocator:
                 waiter.fail(error)
         else:
             series.met = failure
-            series.lock_path.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
+            series.lock_path.locks_row |= (
+                failure is Failure.CONFLICT
+            )  # with the row locked, the compare-and-set cannot fail again
             series.lock_path.searches |= failure is Failure.TAKEN
-            _count(failure)
+            _count_failure(failure)
             fault = database_fault(error)
             unknown = failure is Failure.TAKEN or fault in {DatabaseFault.CONNECTION, DatabaseFault.COMMIT}
             for waiter in begun:
                 waiter.item.unseen |= fault is DatabaseFault.COMMIT
             for waiter in concerned:
                 waiter.item.uncertain |= unknown
-                _charge(waiter, failure)
+                _charge_failure(waiter, failure)
         log.warning("numbering.retry", reason=str(failure), waiting=series.queue.unanswered, error=error_text(error))
 
     def _remember(self, name: str, counter: CounterState) -> None:
@@ -363,11 +360,11 @@ class Allocator:
 
     async def _ensure_counter(self, series: _OpenSeries, pending: PendingIssue) -> None:
         plan, now = pending.plan, pending.request.ctx.now
-        if not self._packet:
+        if not self._packet_bytes:
             async with self._db.reading() as session:
-                self._packet = await repository.largest_packet(session) // 2  # quoting may double what it quotes
-        series.queue.room = self._packet
-        self._transactions.set_room(self._packet)
+                self._packet_bytes = await repository.largest_packet(session) // 2  # escaping may double the length
+        series.queue.room = self._packet_bytes
+        self._transactions.set_room(self._packet_bytes)
         if series.name in self._remembered or plan.range:
             return
         await self._db.transact(open_series, [plan], now=now)
@@ -375,7 +372,7 @@ class Allocator:
     async def _record(self, error: DomainError, pending: PendingIssue) -> None:
         ctx = pending.request.ctx
         await self.failures.refused(
-            error, context=_context(pending.plan), user_id=ctx.caller.user_id, address=ctx.address, now=ctx.now
+            error, context=_error_context(pending.plan), user_id=ctx.caller.user_id, address=ctx.address, now=ctx.now
         )
 
     async def _note_redis_down(self, down: LockServiceDown, waiters: Sequence[Waiting]) -> None:
@@ -388,8 +385,6 @@ class Allocator:
 
 @dataclass(frozen=True, slots=True)
 class NumberServices:
-    """What a request for a number needs of its process."""
-
     db: Database
     allocator: Allocator
     idempotency: Idempotency
@@ -404,9 +399,9 @@ async def issue_number(
     lasts: timedelta | None = None,
 ) -> Issued:
     """
-    Issue the next number for no document; a repetition shows the one that was issued.
+    Issue the next number without a document; a repeated key returns the number already issued.
 
-    :param lasts: reserve it for so long
+    :param lasts: reserve the number for this long
     """
     async with numbers.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
@@ -423,7 +418,7 @@ async def replace_number(
     void: NumberToVoid,
     request: NumberRequest,
 ) -> Issued:
-    """Void a number that no document carries and issue another one in its place, in one transaction that links the two."""
+    """Void a number without a document and issue its replacement, linked, in one transaction."""
     async with numbers.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return await read_issued(ctx, numbers.db, claim.receipt)
@@ -435,8 +430,8 @@ async def replace_number(
         )
 
 
-async def _take_up(request: IssueRequest, session: AsyncSession) -> Issued:
-    """Write the holder's rows with the number that was reserved for it, unless a COMMIT whose answer was lost has saved them."""
+async def _bind_and_write(request: IssueRequest, session: AsyncSession) -> Issued:
+    """Bind the reserved number and write the holder's rows, unless a lost COMMIT has saved them already."""
     assert request.reservation is not None
     assert request.holder is not None
     assert request.write is not None
@@ -451,24 +446,24 @@ async def _take_up(request: IssueRequest, session: AsyncSession) -> Issued:
     return issued
 
 
-def _charge(waiter: Waiting, failure: Failure) -> None:
+def _charge_failure(waiter: Waiting, failure: Failure) -> None:
     pending = waiter.item
     try:
         delay = pending.attempts.after(failure, elapsed=pending.elapsed)
-    except DomainError as end:
-        waiter.fail(end)
+    except DomainError as error:
+        waiter.fail(error)
     else:
         waiter.again(delay)
         if failure is not Failure.TAKEN:
             monitoring.RETRY.labels(attempt=str(pending.attempts.failures[failure]), reason=failure.value).inc()
 
 
-def _count(failure: Failure) -> None:
+def _count_failure(failure: Failure) -> None:
     if failure is Failure.CONFLICT:
         monitoring.CONFLICT.inc()
     if failure is Failure.LOCK:
         monitoring.LOCK_TIMEOUT.inc()
 
 
-def _context(plan: Plan) -> dict[str, object]:
+def _error_context(plan: Plan) -> dict[str, object]:
     return {"series": plan.series, "template": plan.template.text, **plan.codes}

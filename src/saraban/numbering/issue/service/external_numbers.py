@@ -1,7 +1,4 @@
-"""
-Numbers that come from outside: what is printed on a drawing already stands in the ledger as stated by hand, in its own register
-(REQ-NUM-27). No counter is asked and none moves; a series that comes to such a number steps over it.
-"""
+"""Numbers from outside, such as printed on a drawing: recorded as manual numbers without a counter (REQ-NUM-27)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,8 +24,8 @@ _REASON = "เลขที่จากภายนอก / Given from outside"
 @dataclass(frozen=True, slots=True)
 class ExternalNumber:
     """
-    :param public_id: of its row in the ledger
-    :param label: of the revision that it was first printed with
+    :param public_id: of the ledger row
+    :param label: of the revision that first printed the number
     """
 
     number: str
@@ -48,21 +45,21 @@ async def register_external(
     numbers: Sequence[ExternalNumber],
 ) -> None:
     """
-    Write numbers from outside into ledger and audit, final and held.
+    Insert confirmed, held numbers into the ledger and the audit.
 
-    :raises IntegrityError: naming one of `NUMBER_CONSTRAINTS` when the register has one of them already
+    :raises IntegrityError: naming one of `NUMBER_CONSTRAINTS` when the register already has one of them
     """
     if not numbers:
         return
-    kind = await projects.find_type(session, code=DRAWING, pointer="/")
+    drawing_type = await projects.find_type(session, code=DRAWING, pointer="/")
     year = year_of_issue(ctx.now, ctx.zone)
     shared = {
         "project_id": project.id,
         "register": register,
         "series": series_in(register, ""),
         "sequence_number": 0,
-        "correspondence_type_id": kind.id,
-        "document_type": kind.code,
+        "correspondence_type_id": drawing_type.id,
+        "document_type": drawing_type.code,
         "reason": _REASON,
         "user_id": ctx.caller.user_id,
         "ip_address": ctx.address[:45] or None,
@@ -70,18 +67,21 @@ async def register_external(
         "issue_year": year,
         "confirmed_at": ctx.now,
         "created_at": ctx.now,
-        **_STATED,
+        **_COMMON_VALUES,
     }
-    keys = {(one.contract, one.originator): _key(project, one, year=year) for one in numbers}
+    keys = {(number.contract, number.originator): _counter_key_text(project, number, year=year) for number in numbers}
     await repository.insert_numbers(
         session,
-        entries=[_row(LEDGER_COLUMNS, shared | _entry(one)) for one in numbers],
-        audits=[_row(AUDIT_COLUMNS, shared | _audit(one, keys[one.contract, one.originator])) for one in numbers],
+        entries=[_row(LEDGER_COLUMNS, shared | _ledger_values(number)) for number in numbers],
+        audits=[
+            _row(AUDIT_COLUMNS, shared | _audit_values(number, keys[number.contract, number.originator]))
+            for number in numbers
+        ],
     )
 
 
-# What rows of the ledger and of the audit say of each of them; no counter has been asked, and no lock was waited for.
-_STATED: Final = {
+# Common values of ledger and audit rows; no counter and no lock is involved.
+_COMMON_VALUES: Final = {
     "recipient_organization_id": NO_RECIPIENT,
     "range": 0,
     "document_number_status": NumberState.CONFIRMED,
@@ -98,50 +98,52 @@ def _row(columns: Sequence[str], values: Mapping[str, object]) -> list[object]:
     return [values.get(column) for column in columns]
 
 
-def _entry(one: ExternalNumber) -> dict[str, object]:
+def _ledger_values(number: ExternalNumber) -> dict[str, object]:
     return {
-        "uuid": one.public_id,
+        "uuid": number.public_id,
         "token": new_id(),
-        "originator_organization_id": one.originator.id if one.originator else NONE,
-        "base_number": one.number,
-        "document_number": one.number,
-        "revision_label": one.label,
-        "holder_kind": one.holder.kind,
-        "holder_public_id": one.holder.public_id,
+        "originator_organization_id": number.originator.id if number.originator else NONE,
+        "base_number": number.number,
+        "document_number": number.number,
+        "revision_label": number.label,
+        "holder_kind": number.holder.kind,
+        "holder_public_id": number.holder.public_id,
     }
 
 
-def _audit(one: ExternalNumber, key: str) -> dict[str, object]:
+def _audit_values(number: ExternalNumber, key: str) -> dict[str, object]:
     return {
         "uuid": new_id(),
-        "reservation_uuid": one.public_id,
-        "generated_number": one.number,
-        "holder_public_id": one.holder.public_id,
+        "reservation_uuid": number.public_id,
+        "generated_number": number.number,
+        "holder_public_id": number.holder.public_id,
         "counter_key": key,
     }
 
 
-def _key(project: ProjectRef, one: ExternalNumber, *, year: int) -> str:
-    told = {
+def _counter_key_text(project: ProjectRef, number: ExternalNumber, *, year: int) -> str:
+    codes = {
         "project": project.code,
-        "originator": one.originator.code if one.originator else None,
+        "originator": number.originator.code if number.originator else None,
         "recipient": None,
         "type": DRAWING,
-        "contract": one.contract.code if one.contract else None,
+        "contract": number.contract.code if number.contract else None,
         "subType": None,
         "rfaType": None,
         "discipline": None,
         "category": None,
         "year": year,
     }
-    return orjson.dumps(told).decode()
+    return orjson.dumps(codes).decode()
 
 
 async def taken_in(
     session: AsyncSession, *, project_id: int, register: str, numbers: Collection[str]
 ) -> dict[str, str]:
-    """Return which of these numbers a register has, or had printed for a revision, with those that look like them."""
+    """Return the numbers that a register has issued or printed, each with the look-alike that it has."""
     if not numbers:
         return {}
-    asked = sorted(numbers)
-    return await repository.taken_numbers(session, project_id=project_id, bases=asked, numbers=asked, register=register)
+    candidates = sorted(numbers)
+    return await repository.taken_numbers(
+        session, project_id=project_id, bases=candidates, numbers=candidates, register=register
+    )

@@ -1,4 +1,4 @@
-"""A request to issue a number, the number it gets, and what is known of it while it waits."""
+"""Requests to issue a number, issued numbers, and the state of waiting requests."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ Write = Callable[[AsyncSession, "Issued"], Coroutine[object, object, None]]
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whom a number belongs to: opaque here, resolved by `documents`."""
+    """The owner of a number: opaque here, resolved by `documents`."""
 
     kind: str
     public_id: UUID
@@ -36,8 +36,7 @@ class Holder:
 class Issued:
     """
     :param expires_at: only while it is reserved
-    :param holder: whom it was issued for
-    :param repeated: it was on the ledger already: this request has issued it before
+    :param repeated: an earlier attempt of this request had issued it already
     """
 
     public_id: UUID
@@ -53,21 +52,21 @@ class Issued:
     repeated: bool = field(default=False, compare=False)
 
     def receipt(self) -> Receipt:
-        """Return what is kept of a request for the number itself, whatever carries it by now."""
+        """Return the receipt of a request for the number itself."""
         return Receipt(NUMBER, self.public_id, {"number": self.number}, repeated=self.repeated)
 
 
 @dataclass(frozen=True, slots=True)
 class IssueRequest:
     """
-    :param token: made before the first attempt; a request that comes again with it finds the number it got
+    :param token: a repeated request with the same token finds its number
     :param claim: of the request's key, completed in the transaction of the number
-    :param write: writes the holder's rows after the number. It runs
-        again after a rollback, or when the counter was moved meanwhile, and does no I/O elsewhere
-    :param outcome: what the receipt says besides the number
-    :param lasts: how long a reservation holds; None for a number that is final
-    :param reservation: the reserved number that is taken up instead
-    :param fields: what the holder's schema calls a field of that number, where it differs
+    :param write: writes the holder's rows after the number; must do no I/O elsewhere, because it runs again after a
+        rollback or a lost compare-and-set
+    :param outcome: further values of the receipt
+    :param lasts: duration of a reservation; None for a final number
+    :param reservation: the reserved number to use instead
+    :param fields: pointers of the holder's schema where they differ from the number's
     """
 
     ctx: RequestContext
@@ -83,7 +82,7 @@ class IssueRequest:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a receipt is to be stored for its key."""
+        """Whether a receipt is stored for its key."""
         return self.claim is not None and self.claim.row is not None
 
     def queue_receipt(self, packet: Packet, issued: Issued, *, refusal: Exception) -> None:
@@ -92,20 +91,20 @@ class IssueRequest:
             self.claim.queue_receipt(packet, self.receipt(issued), refusal=refusal)
 
     def receipt(self, issued: Issued) -> Receipt:
-        """Return what is kept for the request's key: the document it was for, otherwise the number."""
+        """Return the receipt for the request's key: of the document if it has one, else of the number."""
         outcome = {"number": issued.number, **self.outcome}
-        held = issued.holder if self.holder is not None else None
-        kind, public_id = (held.kind, held.public_id) if held is not None else (NUMBER, issued.public_id)
+        holder = issued.holder if self.holder is not None else None
+        kind, public_id = (holder.kind, holder.public_id) if holder is not None else (NUMBER, issued.public_id)
         return Receipt(kind, public_id, outcome, repeated=issued.repeated)
 
 
 @dataclass(slots=True)
 class PendingIssue:
     """
-    :param plan: made again where the format has changed meanwhile
-    :param uncertain: it may be committed already: its token is looked up first. A key that is claimed says that nothing was
-        (its receipt would stand there), but for one from more than a day ago, whose token the ledger then refuses
-    :param unseen: the connection was lost during the COMMIT of a transaction of this process
+    :param plan: replaced when the format has changed
+    :param uncertain: it may be committed already, so its token is looked up first. A new claim shows that nothing was
+        committed, except for a key more than a day old; the ledger refuses that token
+    :param unseen: the connection was lost during a COMMIT of this process
     :param waited: seconds until the transaction began, for the audit
     """
 
@@ -119,17 +118,16 @@ class PendingIssue:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it arrived."""
         return stopwatch() - self.arrived
 
 
 @dataclass(slots=True)
 class LockPath:
     """
-    :param kind: `redis` or `database`: what kept the others out
+    :param kind: `redis` or `database`
     :param locks_row: read the counter `FOR UPDATE`
-    :param searches: look which numbers are taken before choosing
-    :param remembered: where the series stood after this process's last batch
+    :param searches: look up taken numbers before choosing
+    :param remembered: counter state after this process's last batch
     """
 
     kind: str

@@ -1,7 +1,4 @@
-"""
-A number after it was issued: shown, revised, restored, cancelled, made void, replaced; a reservation confirmed or taken up in time,
-cancelled or expired (REQ-NUM-13). Rows are added, never deleted.
-"""
+"""Operations on issued numbers and reservations (REQ-NUM-13). Rows are added, never deleted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -38,54 +35,56 @@ from saraban.numbering.series.domain.states import NumberState, OperationCode, R
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 
-_SHAPE = ("project", "originator", "recipient", "type", "contract", "subType", "rfaType", "discipline", "category")
+_KEY_FIELDS = ("project", "originator", "recipient", "type", "contract", "subType", "rfaType", "discipline", "category")
 MANAGE_NUMBERS = "numbering.manage_formats"
 VIEW_COUNTERS = "numbering.view_counters"
 
 
 class RecordedKey(NamedTuple):
-    """:param text: the key in codes, as JSON; the same fields in the same order whatever the operation"""
+    """:param text: the counter key in codes, as JSON; same fields and order for every operation"""
 
     type: str | None
     text: str
 
 
 async def key_of_counter(session: AsyncSession, counter: NumberCounter) -> RecordedKey:
-    return _key(await repository.codes_of_counter(session, counter), counter.current_year)
+    return _recorded_key(await repository.codes_of_counter(session, counter), counter.current_year)
 
 
 async def key_of_number(session: AsyncSession, entry: LedgerEntry) -> RecordedKey:
-    found = await repository.recorded_issue(session, entry.public_id)
+    issue = await repository.recorded_issue(session, entry.public_id)
     return (
-        RecordedKey(*found)
-        if found is not None
-        else _key(await repository.codes_of_entry(session, entry), entry.issue_year)
+        RecordedKey(*issue)
+        if issue is not None
+        else _recorded_key(await repository.codes_of_entry(session, entry), entry.issue_year)
     )
 
 
-def _key(known: Mapping[str, object], year: int) -> RecordedKey:
-    told = {name: known.get(name) for name in _SHAPE}
-    kind = told["type"]
-    return RecordedKey(str(kind) if kind is not None else None, orjson.dumps({**told, "year": year}).decode())
+def _recorded_key(codes: Mapping[str, object], year: int) -> RecordedKey:
+    key_codes = {name: codes.get(name) for name in _KEY_FIELDS}
+    type_code = key_codes["type"]
+    return RecordedKey(
+        str(type_code) if type_code is not None else None, orjson.dumps({**key_codes, "year": year}).decode()
+    )
 
 
 async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, revision_label: str) -> str:
     """
-    Print the holder's number with the next revision, or with an earlier one again, from the stored format and values (REQ-NUM-06).
+    Render the holder's number with another revision, from the stored format and values (REQ-NUM-06).
 
-    What was printed stays taken.
+    Earlier renderings stay taken.
 
-    :returns: the new rendering; the same number where the format has no `{REV}`, and where it comes from outside
+    :returns: the rendering; unchanged where the format has no `{REV}`, and for a number from outside
     :raises NumberTaken: when another document's number already looks like it
     """
-    entry = await _held(session, holder)
+    entry = await _lock_held_entry(session, holder)
     printed = entry.document_number
     if entry.format_template:
         printed = stored_template(entry.format_template).render(
             entry.format_values, sequence=entry.sequence_number, revision=revision_label
         )
     old = entry.document_number
-    is_new = printed != old and not await _printed_before(session, entry, printed)
+    is_new = printed != old and not await _is_printed_before(session, entry, printed)
     entry.document_number, entry.revision_label = printed, revision_label
     if is_new:
         await add_rendering(session, entry, RenderingKind.REVISION, at=ctx.now)
@@ -94,31 +93,33 @@ async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: H
 
 
 async def cancel_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, reason: str) -> None:
-    """Mark the holder's number cancelled; it stays in the ledger and is never issued again (REQ-NUM-12)."""
-    entry = await _held(session, holder)
+    """Cancel the holder's number; it is never issued again (REQ-NUM-12)."""
+    entry = await _lock_held_entry(session, holder)
     entry.document_number_status = NumberState.CANCELLED
     entry.cancelled_at, entry.reason = ctx.now, reason
     await record_operation(ctx, session, entry, OperationCode.CANCEL, reason=reason)
 
 
-async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
+async def _lock_held_entry(session: AsyncSession, holder: Holder) -> LedgerEntry:
     entry = await repository.lock_held_by(session, holder.public_id)
     if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != NumberState.CONFIRMED:
         raise NumberNotHeld
     return entry
 
 
-async def _printed_before(session: AsyncSession, entry: LedgerEntry, printed: str) -> bool:
-    """Whether a revision that was withdrawn has printed the same already."""
-    holder = await repository.printed_by(session, project_id=entry.project_id, number=printed, register=entry.register)
-    return holder == entry.id
+async def _is_printed_before(session: AsyncSession, entry: LedgerEntry, printed: str) -> bool:
+    """Return whether a withdrawn revision has this rendering already."""
+    entry_id = await repository.printed_by(
+        session, project_id=entry.project_id, number=printed, register=entry.register
+    )
+    return entry_id == entry.id
 
 
 async def add_rendering(session: AsyncSession, entry: LedgerEntry, kind: RenderingKind, *, at: datetime) -> None:
     """
-    Write how an entry is printed now.
+    Insert the entry's current rendering.
 
-    :raises NumberTaken: when another entry is or was printed alike
+    :raises NumberTaken: when another entry has or had this rendering
     """
     number = entry.document_number
     try:
@@ -153,9 +154,9 @@ async def record_operation(
     issued_for: RecordedKey | None = None,
 ) -> None:
     """
-    Write the audit row of an operation on a number, in the transaction of the operation (REQ-NUM-19).
+    Insert the audit row of an operation, in its transaction (REQ-NUM-19).
 
-    :param issued_for: its counter key, where this is the operation that issues it
+    :param issued_for: counter key, where this operation issues the number
     """
     await session.flush()
     issued_for = issued_for or await key_of_number(session, entry)
@@ -183,7 +184,7 @@ async def record_operation(
 
 async def void_number(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> Issued:
     """
-    Void a confirmed number that no document carries. It is never issued again.
+    Void a confirmed number without a document; it is never issued again.
 
     :raises NotFound: also for a number that the caller may not see
     :raises Forbidden: for one that the caller may not override
@@ -192,20 +193,20 @@ async def void_number(ctx: RequestContext, session: AsyncSession, *, public_id: 
     """
     reason = checked_reason(reason)
     entry = await voidable(ctx, session, public_id=public_id, project_id=None)
-    return await _made_void(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=None)
+    return await _void_entry(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=None)
 
 
 async def voidable(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, project_id: int | None
 ) -> LedgerEntry:
-    """Return a number that the caller may make void now."""
+    """Return and lock a number that the caller may void now."""
     entry = await repository.by_public_id(session, public_id, lock=True)
     if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
-    here = issued_in(entry)
-    if not ctx.caller.may(OVERRIDE, here) and not may_see(ctx, entry):
+    scope = issued_in(entry)
+    if not ctx.caller.may(OVERRIDE, scope) and not may_see(ctx, entry):
         raise NotFound("There is no such number.")
-    ctx.caller.require(OVERRIDE, here)
+    ctx.caller.require(OVERRIDE, scope)
     if entry.holder_public_id is not None:
         raise NumberHeld(values={"number": entry.document_number})
     if entry.document_number_status != required_state(NumberState.VOID, NumberActor.ADMINISTRATOR):
@@ -215,8 +216,6 @@ async def voidable(
 
 @dataclass(frozen=True, slots=True)
 class NumberToVoid:
-    """A number that another one is to replace, and why."""
-
     public_id: UUID
     reason: str
 
@@ -224,27 +223,27 @@ class NumberToVoid:
 async def void_for(
     ctx: RequestContext, void: NumberToVoid, project_id: int, session: AsyncSession, replacement: Issued
 ) -> None:
-    """Void a number in favour of the one just issued in this transaction, and link the two both ways."""
+    """Void a number in favour of the one issued in this transaction, and link the two both ways."""
     reason = checked_reason(void.reason)
     entry = await voidable(ctx, session, public_id=void.public_id, project_id=project_id)
-    await _made_void(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=replacement)
+    await _void_entry(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=replacement)
 
 
 async def replace_held_number(
     ctx: RequestContext, session: AsyncSession, *, holder: Holder, number: UUID, replacement: Issued, reason: str
 ) -> None:
     """
-    Void a document's number in favour of the one just issued for the same document: it is renumbered.
+    Void a document's number in favour of the one just issued for the same document.
 
-    The old number keeps its holder and its renderings, so it still finds the document.
+    The old number keeps its holder and renderings, so a search for it still finds the document.
     """
     entry = await repository.by_public_id(session, number, lock=True)
     if entry is None or entry.holder_public_id != holder.public_id or entry.holder_kind != holder.kind:
         raise NotFound("The document does not carry this number.")
-    await _made_void(ctx, session, entry, who=NumberActor.DOCUMENT, reason=reason, by=replacement)
+    await _void_entry(ctx, session, entry, who=NumberActor.DOCUMENT, reason=reason, by=replacement)
 
 
-async def _made_void(
+async def _void_entry(
     ctx: RequestContext, session: AsyncSession, entry: LedgerEntry, *, who: NumberActor, reason: str, by: Issued | None
 ) -> Issued:
     values: dict[str, object] = {"document_number_status": NumberState.VOID, "voided_at": ctx.now, "reason": reason}
@@ -264,28 +263,30 @@ async def _made_void(
 
 async def read_issued(ctx: RequestContext, db: Database, receipt: Receipt) -> Issued:
     """
-    Return the number of a receipt as it stands now.
+    Return the current state of a receipt's number.
 
-    :raises NotFound: for who may not see it any more
+    :raises NotFound: also when the caller may no longer see it
     """
     async with db.reading() as session:
         entry = await repository.by_public_id(session, receipt.resource_id)
-        if entry is None or not await _may_still_see(ctx, session, entry):
+        if entry is None or not await _can_read_number(ctx, session, entry):
             raise NotFound("There is no such number.")
         return replace(issued_of(entry), repeated=receipt.repeated)
 
 
-async def _may_still_see(ctx: RequestContext, session: AsyncSession, entry: LedgerEntry) -> bool:
-    """Whoever sees the ledger, manages its numbers or could issue such a one; and a reservation, who holds it."""
+async def _can_read_number(ctx: RequestContext, session: AsyncSession, entry: LedgerEntry) -> bool:
+    """A reader of the ledger, its managers, permitted issuers, and the owner of a reservation can read it."""
     if may_see(ctx, entry) or (entry.reserved_at is not None and entry.user_id == ctx.caller.user_id):
         return True
     _, _, type_code = await repository.project_and_type_of(session, entry)
-    here = Scope(project=entry.project_id)
-    return any(ctx.caller.may(one, here) for one in (MANAGE_NUMBERS, OVERRIDE, permission_to_create(type_code)))
+    scope = Scope(project=entry.project_id)
+    return any(
+        ctx.caller.may(permission, scope) for permission in (MANAGE_NUMBERS, OVERRIDE, permission_to_create(type_code))
+    )
 
 
 def issued_in(entry: LedgerEntry) -> Scope:
-    """Return the scope in which a right to override a number counts: its originator's, in its project."""
+    """Return the scope for the permission to override: the originator in its project."""
     return Scope(frozenset({entry.originator_organization_id}), entry.project_id)
 
 
@@ -295,7 +296,7 @@ def may_see(ctx: RequestContext, entry: LedgerEntry | repository.HeldNumber) -> 
 
 
 async def cancel_undelivered(request: IssueRequest, session: AsyncSession, plan: Plan, issued: Issued) -> None:
-    """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
+    """Cancel a number whose caller left before delivery, with the reason (REQ-NUM-33)."""
     reason = "Caller gone before the number could be handed over."
     if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=request.ctx.now):
         return
@@ -317,7 +318,7 @@ async def cancel_undelivered(request: IssueRequest, session: AsyncSession, plan:
     )
 
 
-_NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not match the reserved number.")
+_NOT_AS_RESERVED = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not match the reserved number.")
 _EXPIRED = "The reservation was not confirmed in time."
 BATCH = 500
 _ANY_ZONE = ZoneInfo("UTC")  # an expiry names no day
@@ -325,14 +326,14 @@ _ANY_ZONE = ZoneInfo("UTC")  # an expiry names no day
 
 async def confirm_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID) -> Issued:
     """
-    Make a reserved number final, for no document yet; repeated, it gives the same answer.
+    Confirm a reserved number, without a document; idempotent.
 
-    :raises NotFound: for a token of nobody's or of somebody else's
+    :raises NotFound: for an unknown token or another user's token
     :raises ReservationExpired: after the expiry by the database's clock
     :raises NumberNotInState: when it was cancelled
     """
-    entry, done = await _settled(ctx, session, token, NumberState.CONFIRMED, {"confirmed_at": ctx.now})
-    if not done and entry.document_number_status != NumberState.CONFIRMED:
+    entry, is_changed = await _end_reservation(ctx, session, token, NumberState.CONFIRMED, {"confirmed_at": ctx.now})
+    if not is_changed and entry.document_number_status != NumberState.CONFIRMED:
         raise _refusal(entry)
     return issued_of(entry)
 
@@ -341,29 +342,29 @@ async def bind_reservation(
     ctx: RequestContext, session: AsyncSession, *, token: UUID, plan: Plan, holder: Holder, fields: Mapping[str, str]
 ) -> Issued:
     """
-    Give a reserved number to a document, in the transaction that writes it; `repeated` if the document has it already.
+    Bind a reserved number to a document, in the document's transaction; `repeated` if it is bound to it already.
 
-    :param plan: what the document would get; the number must print the same parties and codes
-    :param fields: what the document's own schema calls a field, where it differs
+    :param plan: of the document; the number must print the same parties and codes
+    :param fields: pointers of the document's schema where they differ
     :raises Invalid: naming the field in which the document and its number disagree
     """
     _check_agrees(await own_reservation(ctx, session, token), plan, fields)
     values = {"confirmed_at": ctx.now, "holder_kind": holder.kind, "holder_public_id": holder.public_id}
-    entry, done = await _settled(ctx, session, token, NumberState.CONFIRMED, values)
-    if not done and entry.holder_public_id != holder.public_id:
+    entry, is_changed = await _end_reservation(ctx, session, token, NumberState.CONFIRMED, values)
+    if not is_changed and entry.holder_public_id != holder.public_id:
         raise _refusal(entry)
-    return replace(issued_of(entry), repeated=not done)
+    return replace(issued_of(entry), repeated=not is_changed)
 
 
 async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID, reason: str) -> Issued:
     """
-    Cancel a reservation; the number stays in the ledger. Repeated, it gives the same answer.
+    Cancel a reservation; the number stays in the ledger. Idempotent.
 
     :raises NumberNotInState: when it is confirmed already
     """
     values = {"cancelled_at": ctx.now, "reason": checked_reason(reason)}
-    entry, done = await _settled(ctx, session, token, NumberState.CANCELLED, values)
-    if not done and entry.document_number_status != NumberState.CANCELLED:
+    entry, is_changed = await _end_reservation(ctx, session, token, NumberState.CANCELLED, values)
+    if not is_changed and entry.document_number_status != NumberState.CANCELLED:
         raise _refusal(entry)
     return issued_of(entry)
 
@@ -374,7 +375,7 @@ async def any_overdue(session: AsyncSession) -> bool:
 
 
 async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
-    """Expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
+    """Expire at most `BATCH` overdue reservations, as the user `system`; return the count."""
     database_time = await database_now(session)
     entries = await repository.overdue(
         session, source=required_state(NumberState.EXPIRED, NumberActor.TIMER), now=database_time, limit=BATCH
@@ -390,18 +391,18 @@ async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
 
 
 async def own_reservation(ctx: RequestContext, session: AsyncSession, token: UUID) -> LedgerEntry:
-    """:raises NotFound: also for a token of somebody else's: whether it exists is nobody's business"""
+    """:raises NotFound: also for another user's token, so that its existence stays hidden"""
     entry = await repository.by_public_id(session, token)
     if entry is None or entry.user_id != ctx.caller.user_id or entry.reserved_at is None:
         raise NotFound("There is no such reservation of yours.")
     return entry
 
 
-async def _settled(
+async def _end_reservation(
     ctx: RequestContext, session: AsyncSession, token: UUID, target: NumberState, values: Mapping[str, object]
 ) -> tuple[LedgerEntry, bool]:
-    """:returns: the reservation, and whether it was still open and is `target` by this"""
-    done = await repository.end_reservation(
+    """:returns: the reservation, and whether this call moved it to `target`"""
+    is_changed = await repository.end_reservation(
         session,
         public_id=token,
         source=required_state(target, NumberActor.RESERVER),
@@ -410,11 +411,11 @@ async def _settled(
         values={"document_number_status": target, **values},
     )
     entry = await own_reservation(ctx, session, token)
-    if done and target == NumberState.CONFIRMED:
+    if is_changed and target == NumberState.CONFIRMED:
         await record_operation(ctx, session, entry, OperationCode.CONFIRM)
-    elif done:
+    elif is_changed:
         await record_operation(ctx, session, entry, OperationCode.CANCEL, reason=entry.reason)
-    return entry, done
+    return entry, is_changed
 
 
 def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
@@ -426,7 +427,7 @@ def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
 
 
 def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> None:
-    """What the number prints, and whom it was reserved for, must be the document's; the year stays the reservation's."""
+    """Compare register, parties and printed codes; the year stays the reservation's."""
     if entry.register != plan.register:
         raise invalid(
             "/reservationToken",
@@ -442,11 +443,11 @@ def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> 
         "/recipients": entry.recipient_organization_id == plan.key.recipient_organization_id,
     }
     prints = printed_codes(plan.parties, plan.request.category_code).values
-    for token, pointer in _FIELDS.items():
+    for token, pointer in _POINTERS.items():
         if token in entry.format_values:
             pointers[pointer] = pointers.get(pointer, True) and entry.format_values[token] == prints[token]
     faults = [
-        FieldProblem(fields.get(pointer, pointer), "not_as_reserved", _NOT_OF_THIS)
+        FieldProblem(fields.get(pointer, pointer), "not_as_reserved", _NOT_AS_RESERVED)
         for pointer, agrees in pointers.items()
         if not agrees
     ]
@@ -454,7 +455,7 @@ def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> 
         raise Invalid("The document is not the one that the number was reserved for.", fields=faults)
 
 
-_FIELDS = {
+_POINTERS = {
     tokens.PROJECT: "/projectPublicId",
     tokens.ORIGINATOR: "/originatorOrganizationPublicId",
     tokens.RECIPIENT: "/recipients",

@@ -1,7 +1,8 @@
 """
-What administrators do by hand. A number that is stated (REQ-NUM-25) must be one that the format could print, and the counter
-stays where it is unless the jump that was shown is confirmed. A counter that is reset (REQ-NUM-17) lets free sequences be used
-again, and no number is ever issued twice.
+Operations by administrators: manual numbers (REQ-NUM-25) and counter resets (REQ-NUM-17).
+
+The format must be able to print a manual number; the counter moves only with a confirmed jump. No number is issued
+twice.
 """
 
 from dataclasses import dataclass, replace
@@ -51,7 +52,7 @@ from saraban.projects import service as projects
 
 
 async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> NumberCounter:
-    """Return the main counter of the plan's series, made if it is absent, locked until the transaction ends."""
+    """Return the main counter of the plan's series, created if absent, locked until the transaction ends."""
     await ensure_counter(session, key=plan.key, series=plan.series, now=now)
     counter = await locked_counter(session, project_id=plan.project.id, series=plan.series)
     assert counter is not None
@@ -67,7 +68,11 @@ async def skip_to(
     reason: str,
     plan: Plan | None = None,
 ) -> None:
-    """Advance a locked counter to `to`, unless it is already higher; `plan` is that of the number `to`, where it is issued."""
+    """
+    Advance the locked counter to `to`, unless it is already higher.
+
+    :param plan: of the number `to`, where that number is issued; the audit then excludes it from the skipped range
+    """
     old = counter.last_number
     if to <= old:
         return
@@ -94,7 +99,7 @@ async def skip_to(
 
 @dataclass(frozen=True, slots=True)
 class ManualNumber:
-    """What the administrator states: a printed number or a sequence, exactly one of the two."""
+    """A printed number or a sequence, exactly one of the two."""
 
     document_number: str | None
     sequence: int | None
@@ -103,8 +108,8 @@ class ManualNumber:
 @dataclass(frozen=True, slots=True)
 class CoveringRange:
     """
-    :param code: code of the organization it is kept for
-    :param refuses: nobody may state the number: it is barred, or kept for somebody else
+    :param organization: public id of the organization that the range is reserved for; `code` is its code
+    :param refuses: the range is blocked, or reserved for another organization
     """
 
     public_id: UUID
@@ -119,9 +124,8 @@ class CoveringRange:
 @dataclass(frozen=True, slots=True)
 class ManualNumberEffect:
     """
-    :param jump: sequences that the counter would skip if it were moved, the stated one included; 0: it stays
-    :param taken: whether the number is issued already
-    :param closed: the range it lies in, which the series steps over
+    :param jump: sequences that the counter would skip, including the stated one; 0 if it stays
+    :param closed: the range that contains the number, which the series skips
     """
 
     number: str
@@ -137,9 +141,9 @@ async def plan_on(
     ctx: RequestContext, session: AsyncSession, *, request: NumberRequest, issued_on: date | None
 ) -> Plan:
     """
-    Plan a number as it was to be printed on a day that has passed; without a day, as it is printed now.
+    Plan a number as of an earlier day, or as of now without a day.
 
-    :raises Invalid: for a day to come, and where a year is stated beside the day
+    :raises Invalid: for a future day, and for a year together with a day
     """
     today = local_date(ctx.now, ctx.zone)
     if issued_on is not None and issued_on > today:
@@ -157,7 +161,7 @@ async def plan_on(
             "ระบุปีหรือวันที่ออกอย่างใดอย่างหนึ่ง",
             "Give either the year or the date issued.",
         )
-    # Of the day only the period is printed; noon is in that day whatever the zone did at its edges.
+    # Only the period of the day is printed; noon avoids changes of the zone's offset at midnight.
     moment = ctx.now if issued_on in {None, today} else datetime.combine(issued_on, time(12), ctx.zone)
     return replace(await plan(replace(ctx, now=moment), session, request), stated_at=moment)
 
@@ -166,27 +170,27 @@ async def manual_number_effect(
     ctx: RequestContext, session: AsyncSession, *, plan: Plan, statement: ManualNumber
 ) -> ManualNumberEffect:
     """
-    Show what registering the number would do, without doing it.
+    Return the effect of registering the number, without doing it.
 
-    :raises Invalid: when the stated number is none that the format could print
+    :raises Invalid: when the format could not print the number
     """
     ctx.caller.require(OVERRIDE, scope_of(plan.parties))
     check_main_series(plan)
-    sequence = _sequence(plan, statement)
+    sequence = _stated_sequence(plan, statement)
     last = await last_number(session, project_id=plan.project.id, series=plan.series)
     number, base = plan.number(sequence), plan.base(sequence)
-    found = await repository.taken_numbers(
+    taken = await repository.taken_numbers(
         session, project_id=plan.project.id, bases=[base, number], numbers=[base, number], register=plan.register
     )
-    closed = await _closed(session, plan, sequence)
-    return ManualNumberEffect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found), closed)
+    closed = await _find_covering_range(session, plan, sequence)
+    return ManualNumberEffect(number, sequence, plan.series, last, max(sequence - last, 0), bool(taken), closed)
 
 
-async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> CoveringRange | None:
-    found = await covering_range(session, project_id=plan.project.id, series=plan.series, sequence=sequence)
-    if found is None:
+async def _find_covering_range(session: AsyncSession, plan: Plan, sequence: int) -> CoveringRange | None:
+    match = await covering_range(session, project_id=plan.project.id, series=plan.series, sequence=sequence)
+    if match is None:
         return None
-    row, organization, code = found
+    row, organization, code = match
     refuses = row.kind == RangeKind.BARRED or row.organization_id not in {None, plan.originator.id}
     return CoveringRange(row.public_id, row.kind, row.first_number, row.last_number, organization, code, refuses)
 
@@ -203,12 +207,12 @@ async def issue_manually(
     confirmed_jump: int | None = None,
 ) -> Issued:
     """
-    Put a stated number into the ledger, final and carried by no document.
+    Insert a manual number into the ledger, confirmed and without a document.
 
-    :param confirmed_jump: the jump that was shown; needed where the counter is to move
+    :param confirmed_jump: the jump that the preview showed; required with `moves_counter`
     :raises NumberTaken: naming the number, when it was issued before
-    :raises NumberInRange: when it is barred, or kept for another organization
-    :raises Invalid: for a jump that was not confirmed as it is
+    :raises NumberInRange: when it is blocked, or reserved for another organization
+    :raises Invalid: when `confirmed_jump` is not the actual jump
     """
     reason = checked_reason(reason)
     effect = await manual_number_effect(ctx, session, plan=plan, statement=statement)
@@ -217,12 +221,12 @@ async def issue_manually(
     if effect.closed is not None and effect.closed.refuses:
         closed = effect.closed
         raise NumberInRange(values={"number": effect.number, "first": closed.first, "last": closed.last})
-    entry = _entry(ctx, plan, effect, token=token, reason=reason)
+    entry = _manual_entry(ctx, plan, effect, token=token, reason=reason)
     session.add(entry)
     await add_rendering(session, entry, RenderingKind.ISSUE, at=entry.created_at)
     old, new = None, None
     if moves_counter:
-        old, new = await _move(ctx, session, plan, effect, confirmed_jump, reason=reason)
+        old, new = await _move_counter(ctx, session, plan, effect, confirmed_jump, reason=reason)
     await record_operation(
         ctx,
         session,
@@ -237,12 +241,12 @@ async def issue_manually(
 
 
 def check_main_series(plan: Plan) -> None:
-    """:raises Invalid: when the request names a kept range, where the main series is meant"""
+    """:raises Invalid: when the request names a reserved range"""
     if plan.range:
         raise invalid("/rangePublicId", "not_here", "ระบุช่วงเลขที่นี่ไม่ได้", "A range cannot be given here.")
 
 
-def _sequence(plan: Plan, statement: ManualNumber) -> int:
+def _stated_sequence(plan: Plan, statement: ManualNumber) -> int:
     if (statement.document_number is None) == (statement.sequence is None):
         raise invalid(
             "/documentNumber",
@@ -261,9 +265,9 @@ def _sequence(plan: Plan, statement: ManualNumber) -> int:
 
 def sequence_of(plan: Plan, number: str) -> int:
     """
-    Read the sequence out of a printed number.
+    Return the sequence of a printed number.
 
-    :raises Invalid: when the number is not exactly what the format prints for that sequence
+    :raises Invalid: when the format does not print exactly this for the sequence
     """
     left, right = plan.printing.around
     digits = number[len(left) : len(number) - len(right)]
@@ -279,7 +283,9 @@ def sequence_of(plan: Plan, number: str) -> int:
     return int(digits)
 
 
-def _entry(ctx: RequestContext, plan: Plan, effect: ManualNumberEffect, *, token: UUID, reason: str) -> LedgerEntry:
+def _manual_entry(
+    ctx: RequestContext, plan: Plan, effect: ManualNumberEffect, *, token: UUID, reason: str
+) -> LedgerEntry:
     return LedgerEntry(
         public_id=new_id(),
         token=token,
@@ -309,7 +315,7 @@ def _entry(ctx: RequestContext, plan: Plan, effect: ManualNumberEffect, *, token
     )
 
 
-async def _move(
+async def _move_counter(
     ctx: RequestContext,
     session: AsyncSession,
     plan: Plan,
@@ -339,7 +345,7 @@ RESET_COUNTER = "numbering.reset_counter"
 
 
 def may_reset_counter(ctx: RequestContext) -> bool:
-    """Only a Super Admin may, and only with the right."""
+    """Require both the permission and the Super Admin role."""
     return ctx.caller.may(RESET_COUNTER, Scope()) and ctx.caller.may(EVERYTHING, Scope())
 
 
@@ -347,11 +353,11 @@ async def reset_counter(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, series: str, to: int, reason: str
 ) -> tuple[int, int]:
     """
-    Set the main counter of a series back; numbers that were issued above it are skipped.
+    Lower the main counter of a series; the series still skips numbers issued above it.
 
-    :returns: where it stood, and where it stands
+    :returns: last number before and after
     :raises Forbidden: for everybody but a Super Admin
-    :raises Invalid: for an unknown series, a counter that would go forward, or a reason that is too short
+    :raises Invalid: for an unknown series, a higher number, or a reason that is too short
     """
     if not may_reset_counter(ctx):
         raise Forbidden("Only a Super Admin resets a counter.")
@@ -371,16 +377,16 @@ async def reset_counter(
         )
     counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, ctx.now
     await session.flush()
-    counted_for = await key_of_counter(session, counter)
+    recorded_key = await key_of_counter(session, counter)
     await repository.insert_audit(
         ctx,
         session,
         OperationCode.RESET,
         {
             "project_id": project.id,
-            "document_type": counted_for.type,
+            "document_type": recorded_key.type,
             "series": series,
-            "counter_key": counted_for.text,
+            "counter_key": recorded_key.text,
             "sequence_number": to,
             "old_value": str(old),
             "new_value": str(to),
@@ -395,19 +401,20 @@ async def skip_numbers(
     ctx: RequestContext, session: AsyncSession, *, project: UUID, series: str | None, to: int, by: int, reason: str
 ) -> list[tuple[str, int, int]]:
     """
-    Move counters forward after a restore: the numbers issued since the backup are on paper.
+    Move counters forward after a restore, because numbers issued since the backup exist on paper.
 
-    :param by: how many numbers each counter skips, those of reserved ranges too; 0: the main counter skips up to `to`
-    :param reason: empty: only return each series, and where its counter stands and would stand
+    :param by: numbers that each counter skips, also in reserved ranges; 0: move only the main counter, to `to`
+    :param reason: empty for a preview: nothing changes
+    :returns: series, last number before, last number after
     """
-    place = (await projects.find_project(session, public_id=project, pointer="/project")).id
-    ctx.caller.require(MANAGE_NUMBERS, Scope(project=place))
-    counters = await list_counters(session, place, series, lock=bool(reason))
+    project_id = (await projects.find_project(session, public_id=project, pointer="/project")).id
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=project_id))
+    counters = await list_counters(session, project_id, series, lock=bool(reason))
     if series is not None and not counters:
         raise unknown("/series", series)
     moved = []
     for counter in counters if by else counters[:1]:  # the main counter comes first
-        before, after = counter.last_number, await _after(session, counter, by) if by else to
+        before, after = counter.last_number, await _counter_after(session, counter, by) if by else to
         if not by and after <= before:
             th, en = "ตัวนับอยู่ที่ {last} แล้ว ข้ามย้อนหลังไม่ได้", "The counter is at {last} already; it cannot go back."
             raise invalid("/to", "backward", th, en, last=before)
@@ -418,8 +425,8 @@ async def skip_numbers(
     return moved
 
 
-async def _after(session: AsyncSession, counter: NumberCounter, count: int) -> int:
-    """Return where a counter would stand after issuing so many numbers; one of a range ends with the range."""
+async def _counter_after(session: AsyncSession, counter: NumberCounter, count: int) -> int:
+    """Return the counter's last number after `count` issues; a range's counter stops at its end."""
     state = await counter_or_new(session, SeriesKey(counter.project_id, counter.series, counter.range))
     taken = await taken_sequences(session, counter)
     after = next(islice(open_sequences(counter.last_number, closed=state.closed, taken=taken), count - 1, None))

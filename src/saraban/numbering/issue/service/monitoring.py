@@ -1,10 +1,8 @@
 """
-What operators see of numbering: its metrics, named as the specification names them (REQ-OPS-05), and the calls that were refused
-or failed (REQ-NUM-20). These are kept outside the transaction that failed, from a bounded spool when the database itself failed,
-and deleted after seven years or more.
+Metrics of numbering (REQ-OPS-05), and the log of refused and failed calls (REQ-NUM-20), outside the failed transaction.
 
-Each metric is bound once here: a number takes about 100 microseconds, and looking up labels is time. Those with labels start at
-0 for every value they can have, because Prometheus does not see the increase of a series that begins at 1.
+Metric children are bound once: a number takes about 100 microseconds, and label look-ups cost time. Labelled ones start
+at 0 for every value, because Prometheus misses the increase of a series that begins at 1.
 """
 
 import asyncio
@@ -38,7 +36,7 @@ from saraban.numbering.issue.domain import (
 from saraban.numbering.series.domain.counter import SequenceExhausted
 from saraban.numbering.series.models import NumberErrorRow
 
-_REASONS = tuple(failure for failure in Failure if failure is not Failure.TAKEN)  # stepping over is no retry
+_REASONS = tuple(failure for failure in Failure if failure is not Failure.TAKEN)  # a skipped number is no retry
 _ATTEMPTS = 10
 _SCENARIOS = {  # of the specification, by the type of the error
     "REDIS_ERROR": "1",
@@ -80,7 +78,7 @@ BATCH = Histogram(
     buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500),
 )
 WAITING = Gauge("docnum_waiting_requests", "Requests that stand in the line of a series.", multiprocess_mode="livesum")
-# One process that cannot reach Redis is enough to say that it is down.
+# `livemin`: one process that cannot reach Redis is enough for 0.
 REDIS_UP = Gauge("docnum_redis_up", "1 while Redis answers, 0 while it does not.", multiprocess_mode="livemin")
 for _kind, _scenario in _SCENARIOS.items():
     ERROR.labels(type=_kind, scenario=_scenario)
@@ -90,12 +88,12 @@ for _reason in _REASONS:
 
 
 def count_reconnection(attempt: int) -> None:
-    """Count a further attempt at any work whose database connection was lost."""
+    """Count a retry of any work whose database connection was lost."""
     RETRY.labels(attempt=str(attempt), reason=Failure.CONNECTION.value).inc()
 
 
 class SeriesUtilization(NamedTuple):
-    """How far a series has come: 1 is the largest number that its template pads to."""
+    """:param ratio: last number against the largest that the template pads to"""
 
     project: str
     series: str
@@ -104,10 +102,9 @@ class SeriesUtilization(NamedTuple):
 
 class UtilizationCollector:
     """
-    The fullest series, as they were read from the database last.
+    The fullest series, as last read from the database.
 
-    Read, not counted: each process tells the same, a reset shows at once, and a series nobody draws from any more
-    disappears.
+    A reading instead of a counter: all processes report the same, and resets and idle series are visible at once.
     """
 
     def __init__(self) -> None:
@@ -117,7 +114,7 @@ class UtilizationCollector:
         family = GaugeMetricFamily(
             "docnum_sequence_utilization_ratio",
             "The last sequence of a series against the largest its template pads to; the fullest series only.",
-            labels=["rank"],  # a series' name has the codes of its project and organizations
+            labels=["rank"],  # a series' name would expose codes of the project and organizations
         )
         for rank, used in enumerate(self.series, 1):
             family.add_metric([str(rank)], used.ratio)
@@ -132,9 +129,9 @@ VIEW_LOGS = "system.view_logs"
 ERROR_RETENTION: Final = timedelta(days=2557)  # seven years, as the audit
 _DELETED_AT_ONCE = 1000
 log = structlog.get_logger(__name__)
-_SPOOLED = 1000
-_PATIENCE = 0.5  # seconds that a refused caller waits for its row
-_AT_THE_END = 2.0  # seconds
+_MOST_SPOOLED = 1000
+_CALLER_WAIT_SECONDS = 0.5
+_CLOSE_SECONDS = 2.0
 _MINUTE = 60.0  # seconds
 _TYPES: dict[type[DomainError], str] = {
     NumberingBusy: "LOCK_TIMEOUT",
@@ -151,14 +148,14 @@ async def list_errors(
     """
     Return refused and failed calls of every project, newest first.
 
-    :raises Forbidden: for who may not read the system's logs: a row may name a project, or nobody at all
+    :raises Forbidden: without access to the system's logs, because rows may belong to any project or to none
     """
     ctx.caller.require(VIEW_LOGS, Scope())
     return await repository.errors_page(session, filters, cursor=cursor, limit=limit)
 
 
 async def delete_old_errors(session: AsyncSession, *, now: datetime, keep: timedelta = ERROR_RETENTION) -> int:
-    """Delete a bounded number of rows that are older than `keep`, and return their number."""
+    """Delete a bounded number of rows older than `keep`; return the count."""
     return await repository.delete_errors(session, before=now - keep, limit=_DELETED_AT_ONCE)
 
 
@@ -167,51 +164,52 @@ _ErrorRow = dict[str, Any]  # by column
 
 class RefusalLog:
     """
-    Writes `document_number_errors`, in a task of its own: a caller that leaves takes no row along, and none waits for a
-    database that does not answer. Rows that cannot be written wait here, the oldest dropped past 1,000.
+    Writes `document_number_errors` in its own task: a departed caller loses no row, a slow database delays no caller.
+
+    Unwritten rows wait here; past 1,000 the oldest are dropped.
     """
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._spool: deque[_ErrorRow] = deque(maxlen=_SPOOLED)
-        self._come = 0  # rows ever spooled
-        self._writing: asyncio.Task[bool] | None = None
-        self._doubtful = False
+        self._spool: deque[_ErrorRow] = deque(maxlen=_MOST_SPOOLED)
+        self._spooled_count = 0  # rows ever spooled
+        self._write_task: asyncio.Task[bool] | None = None
+        self._is_commit_unknown = False
         self._redis_fault: tuple[str, datetime]  # the latest
-        self._without_redis = 0  # numbers since the last row about Redis
+        self._numbers_without_redis = 0  # numbers since the last row about Redis
         self._next_redis_row: asyncio.TimerHandle | None = None
 
     async def refused(
         self, error: DomainError, *, context: Mapping[str, object], user_id: int | None, address: str, now: datetime
     ) -> None:
-        """Keep a refusal, unless a log further in has kept it already; it soon returns, written or not."""
+        """Record a refusal unless an inner layer has; return soon, written or not."""
         if error.kept:
             return
         error.kept = True
         kind = _TYPES.get(type(error), "VALIDATION_ERROR")
         ERROR.labels(type=kind, scenario=_SCENARIOS[kind]).inc()
         context = {**context, "code": error.code, "pointers": [field.pointer for field in error.fields]}
-        await self._written(self._add(kind, str(error), context, user_id, address, now))
+        await self._wait_until_written(self._add(kind, str(error), context, user_id, address, now))
 
     async def redis_down(self, detail: str, *, numbers: int, now: datetime) -> bool:
-        """Count numbers that are drawn without Redis, in a row a minute, and return whether one is due now."""
+        """Count numbers issued without Redis, one row per minute; return whether a row was due now."""
         ERROR.labels(type="REDIS_ERROR", scenario=_SCENARIOS["REDIS_ERROR"]).inc(numbers)
         self._redis_fault = detail, now
-        self._without_redis += numbers
+        self._numbers_without_redis += numbers
         if self._next_redis_row is not None:
             return False
-        await self._written(self._add_redis_row())
+        await self._wait_until_written(self._add_redis_row())
         return True
 
     def _add_redis_row(self) -> int:
-        # An empty context: the row of a minute is no part of the request that began the minute.
+        # An empty context: the minute's row must not carry the trace of the request that began it.
         self._next_redis_row = asyncio.get_running_loop().call_later(_MINUTE, self._end_minute, context=Context())
-        (detail, now), numbers, self._without_redis = self._redis_fault, self._without_redis, 0
+        (detail, now), numbers, self._numbers_without_redis = self._redis_fault, self._numbers_without_redis, 0
         return self._add("REDIS_ERROR", detail, {"numbers": numbers}, None, "", now)
 
     def _end_minute(self) -> None:
         self._next_redis_row = None
-        if self._without_redis:
+        if self._numbers_without_redis:
             self._add_redis_row()
             self.write()
 
@@ -237,26 +235,25 @@ class RefusalLog:
                 "created_at": now,
             }
         )
-        self._come += 1
-        return self._come
+        self._spooled_count += 1
+        return self._spooled_count
 
     @property
     def waiting(self) -> int:
-        """Rows that are not written yet."""
         return len(self._spool)
 
     def write(self) -> "asyncio.Task[bool] | None":
-        """Have what waits written, unless it is being done; nobody need wait for it."""
-        if self._spool and (self._writing is None or self._writing.done()):
-            self._writing = asyncio.get_running_loop().create_task(self._write(list(self._spool)), name="refusals")
-        return self._writing
+        """Start writing the spooled rows, unless a task does; awaiting it is optional."""
+        if self._spool and (self._write_task is None or self._write_task.done()):
+            self._write_task = asyncio.get_running_loop().create_task(self._write(list(self._spool)), name="refusals")
+        return self._write_task
 
     async def close(self) -> None:
-        """Give the rows that are left a last moment."""
+        """Write the remaining rows, for at most two seconds."""
         if self._next_redis_row is not None:
             self._next_redis_row.cancel()
             self._end_minute()
-        end = stopwatch() + _AT_THE_END
+        end = stopwatch() + _CLOSE_SECONDS
         while self._spool and (task := self.write()) is not None:
             done, _ = await asyncio.wait([task], timeout=max(end - stopwatch(), 0.0))
             if not done or not task.result():
@@ -265,45 +262,45 @@ class RefusalLog:
         if self._spool:
             log.error("numbering.errors_lost", rows=len(self._spool))
 
-    async def _written(self, number: int) -> None:
-        """Wait until that row is written or dropped, or until the database has kept its caller long enough."""
-        end = stopwatch() + _PATIENCE
-        while self._come - len(self._spool) < number and (task := self.write()) is not None:
+    async def _wait_until_written(self, number: int) -> None:
+        """Wait until that row is written or dropped, at most half a second."""
+        end = stopwatch() + _CALLER_WAIT_SECONDS
+        while self._spooled_count - len(self._spool) < number and (task := self.write()) is not None:
             done, _ = await asyncio.wait([task], timeout=max(end - stopwatch(), 0.0))
             if not done or not task.result():
                 return
 
     async def _write(self, rows: Sequence[_ErrorRow]) -> bool:
-        """:returns: whether the database took them; on its faults they stay for the next time"""
+        """:returns: whether the database answered; after its faults the rows stay spooled"""
         try:
-            await self._db.transact_once(_insert, rows, doubtful=self._doubtful)
+            await self._db.transact_once(_insert_missing, rows, doubtful=self._is_commit_unknown)
         except (SQLAlchemyError, OSError) as error:
             if database_fault(error) is not None:
-                self._doubtful = True  # the commit may have gone through
+                self._is_commit_unknown = True  # the commit may have gone through
                 log.warning("numbering.error_spooled", waiting=len(self._spool), error=error_text(error))
                 return False
             if len(rows) > 1:
                 return await self._write_one_by_one(rows)
             log.exception("numbering.error_unwritable", row=rows[0]["error_message"])
-        self._doubtful = False
+        self._is_commit_unknown = False
         self._forget(rows)
         return True
 
     async def _write_one_by_one(self, rows: Sequence[_ErrorRow]) -> bool:
-        """One row that the database will never take keeps none of the others back."""
+        """Write rows singly, so that an unwritable row does not block the others."""
         for row in rows:
             if not await self._write([row]):
                 return False
         return True
 
     def _forget(self, rows: Sequence[_ErrorRow]) -> None:
-        # They are the oldest, less those that newer ones have pushed out meanwhile.
+        # They are the oldest in the spool, except rows dropped meanwhile.
         written = {row["uuid"] for row in rows}
         while self._spool and self._spool[0]["uuid"] in written:
             self._spool.popleft()
 
 
-async def _insert(rows: Sequence[_ErrorRow], session: AsyncSession, *, doubtful: bool) -> None:
-    there = await repository.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
-    if missing := [row for row in rows if row["uuid"] not in there]:
+async def _insert_missing(rows: Sequence[_ErrorRow], session: AsyncSession, *, doubtful: bool) -> None:
+    existing_ids = await repository.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
+    if missing := [row for row in rows if row["uuid"] not in existing_ids]:
         await repository.insert_errors(session, missing)

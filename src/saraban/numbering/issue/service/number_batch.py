@@ -1,8 +1,7 @@
 """
-Inside the transaction of numbers: advance the counter once, write ledger, renderings and audit for everybody at once.
+One attempt at issuing: advance each counter once, write ledger, renderings and audit of all requests together.
 
-`allocator` decides when this runs and what its failures mean; here is only what one attempt does. It takes requests
-of one series, in order of arrival, and gives each its outcome in the same order.
+`allocator` decides when this runs and handles failures. Outcomes are in the order of the requests.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,15 +41,15 @@ _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 
 
 class CounterMoved(Exception):  # never leaves this package
-    """Another transaction moved the counter between our read and our compare-and-set."""
+    """Another transaction changed the counter between the read and the compare-and-set."""
 
 
 class CounterMissing(Exception):  # never leaves this package
-    """The counter row that this process remembers is not there."""
+    """The database has no row for a counter that this process remembers."""
 
 
 class FormatChanged(Exception):  # never leaves this package: the request is planned again
-    """The format that the request was planned with is no longer the one in force."""
+    """The format of the plan is no longer the active one."""
 
 
 IssueOutcome = Issued | DomainError | FormatChanged
@@ -58,7 +57,7 @@ Waiting = Waiter[PendingIssue, Issued]
 
 
 class OwnRowsFailed(Exception):  # never leaves this package
-    """What one waiter's own rows were refused for: it concerns nobody else in the batch."""
+    """The rows of one waiter were refused; the rest of the batch is not affected."""
 
     def __init__(self, waiter: Waiting, reason: Exception) -> None:
         self.waiter, self.reason = waiter, reason
@@ -66,7 +65,7 @@ class OwnRowsFailed(Exception):  # never leaves this package
 
 @dataclass(slots=True)
 class IssuedBatch:
-    """What an attempt gave each request, and where the series stands if it is committed."""
+    """Outcome of each request, and the counter's state if the attempt is committed."""
 
     outcomes: list[IssueOutcome]
     counter: CounterState
@@ -76,9 +75,9 @@ class IssuedBatch:
 @dataclass(slots=True)
 class SeriesTurn:
     """
-    Requests of one series whose turn has come; once it begins, those that still wait.
+    Requests of one series in one attempt; after `begin`, only those that still wait.
 
-    :param issued: what was committed for them
+    :param issued: set after the commit
     """
 
     name: str
@@ -87,7 +86,7 @@ class SeriesTurn:
     issued: IssuedBatch | None = None
 
     def begin(self) -> bool:
-        """Put them on their way, and return whether anybody still waits."""
+        """Start the requests that still wait; return whether there are any."""
         self.waiters = [waiter for waiter in self.waiters if waiter.begin()]
         if not self.waiters:
             return False
@@ -104,12 +103,12 @@ class SeriesTurn:
 
     @property
     def is_shareable(self) -> bool:
-        """Whether it may go with other series: it neither waits for a row nor is likely to be refused."""
+        """Whether it may share a transaction: it takes no row lock and a refusal is unlikely."""
         has_rows = self.waiters[0].item.request.write is not None
         return self.lock_path.kind == "redis" and not has_rows and self.trusted_counter() is not None
 
     def trusted_counter(self) -> CounterState | None:
-        """Return where the series stood when this process saw it last, where it most likely stands there still."""
+        """Return the remembered counter state, or None where it is probably outdated."""
         path = self.lock_path
         counter = None if path.locks_row or path.searches else path.remembered
         if counter is None or counter.contested:
@@ -119,12 +118,12 @@ class SeriesTurn:
 
 async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> list[IssuedBatch]:
     """
-    Return each request its number, or the reason why it gets none, in one compare-and-set for each series.
+    Issue numbers with one compare-and-set per series.
 
-    Several series go in one round trip, or not at all: who is surprised goes alone next.
+    Several series go in one round trip or fail together; the allocator then retries each alone.
 
-    :raises CounterMoved: when another transaction came between
-    :raises CounterMissing: when there is no such counter
+    :raises CounterMoved: when another transaction changed the counter
+    :raises CounterMissing: without a counter row
     :raises OwnRowsFailed: when a request's own rows are refused
     """
     trusted = [counter for turn in turns if (counter := turn.trusted_counter()) is not None]
@@ -139,7 +138,7 @@ async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> l
     if counter is None:
         raise CounterMissing(plan.series)
     if lock_path.remembered is not None:
-        # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
+        # With several servers on a series, the remembered state often fails; reading is cheaper than a second write.
         counter = replace(counter, contested=counter.version != lock_path.remembered.version)
     issued_batches = await _write_numbers(session, turns, [counter])
     if issued_batches is None:
@@ -148,79 +147,83 @@ async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> l
 
 
 async def open_series(plans: Iterable[Plan], session: AsyncSession, *, now: datetime) -> None:
-    """Make the counters of these plans that are missing, in a transaction of its own, before anybody locks them."""
+    """Create missing counters in a separate transaction, before they are locked."""
     for series, plan in sorted({plan.series: plan for plan in plans}.items()):
         await ensure_counter(session, key=plan.key, series=series, now=now)
 
 
 async def draw(session: AsyncSession, requests: Sequence[IssueRequest], *, searches: bool) -> list[Issued] | None:
     """
-    Take the next numbers of many series of one project at once, in the order of the requests.
+    Advance the counters of many series of one project, in the order of the requests.
 
-    Whoever draws writes the rows of the ledger, in the same transaction.
+    The caller must write the ledger rows in the same transaction.
 
-    :param searches: look which numbers are taken; what is skipped goes to the audit
+    :param searches: look up taken numbers; skipped ranges go to the audit
     :returns: None when a counter is missing or was moved, or a format has changed: plan again
-    :raises DomainError: when a number can not be issued
+    :raises DomainError: when a number cannot be issued
     """
     batches: dict[str, list[PendingIssue]] = {}
-    pending = [PendingIssue(one, one.plan, Attempts(RetryBudget()), uncertain=False) for one in requests]
-    for one in pending:
-        batches.setdefault(one.plan.series, []).append(one)
+    pending = [PendingIssue(issue, issue.plan, Attempts(RetryBudget()), uncertain=False) for issue in requests]
+    for issue in pending:
+        batches.setdefault(issue.plan.series, []).append(issue)
     project = requests[0].plan.project.id
     counters = await lock_counters(session, project_id=project, series=sorted(batches))
-    drawn: dict[int, Issued] = {}
-    moved: list[tuple[SeriesKey, CounterState, int]] = []
+    issued_numbers: dict[int, Issued] = {}
+    advances: list[tuple[SeriesKey, CounterState, int]] = []
     skips: list[tuple[object, ...]] = []
     path = LockPath("database")
     for series, batch in batches.items():
         counter = counters.get(series)
         if counter is None:
             return None
-        taken = await _taken(session, batch, counter) if searches else frozenset()
+        taken = await _find_taken(session, batch, counter) if searches else frozenset()
         outcomes, last = _assign(batch, counter, taken)
-        for one, outcome in zip(batch, outcomes, strict=True):
+        for issue, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, FormatChanged):
                 return None
             if isinstance(outcome, DomainError):
                 raise outcome
-            drawn[id(one)] = outcome
+            issued_numbers[id(issue)] = outcome
         skipped = sequence_ranges([number for number in taken if counter.last_number < number < last])
         skips += [_audit_row(batch[0], OperationCode.SKIP, path, sequence=gap.first, to=gap.last) for gap in skipped]
-        moved.append((batch[0].plan.series_key, counter, last))
+        advances.append((batch[0].plan.series_key, counter, last))
     packet = Packet(session)
-    repository.queue_advances(packet, moved, now=requests[-1].ctx.now, refusal=CounterMoved())
+    repository.queue_advances(packet, advances, now=requests[-1].ctx.now, refusal=CounterMoved())
     packet.insert(AUDIT, AUDIT_COLUMNS, skips)
     try:
         await packet.send()
     except CounterMoved:
         return None
-    return [drawn[id(one)] for one in pending]
+    return [issued_numbers[id(issue)] for issue in pending]
 
 
 async def _write_numbers(
     session: AsyncSession, turns: Sequence[SeriesTurn], counters: Sequence[CounterState]
 ) -> list[IssuedBatch] | None:
-    """:returns: None when a compare-and-set was lost"""
+    """:returns: None when a compare-and-set failed"""
     issued_batches: list[IssuedBatch] = []
-    moved: list[tuple[SeriesKey, CounterState, int]] = []
+    advances: list[tuple[SeriesKey, CounterState, int]] = []
     ledger: list[tuple[object, ...]] = []
     audits: list[tuple[object, ...]] = []
     for turn, counter in zip(turns, counters, strict=True):
         issued_batches.append(issued_batch := await _assign_batch(session, turn, counter))
         if issued_batch.counter.last_number == counter.last_number:
             if counter is turn.lock_path.remembered:
-                return None  # nobody gets a number: let the database say why
+                return None  # every request was refused: check against the stored counter
             continue
         members = zip(turn.members, issued_batch.outcomes, strict=True)
-        issued = [(pending, one) for pending, one in members if isinstance(one, Issued)]
-        moved.append((issued[0][0].plan.series_key, counter, issued_batch.counter.last_number))
-        ledger += [_ledger_row(pending, one) for pending, one in issued]
-        audits += _audit_rows(issued, issued_batch.skipped, turn.lock_path)
+        issued_pairs = [
+            (pending, issued_or_refusal)
+            for pending, issued_or_refusal in members
+            if isinstance(issued_or_refusal, Issued)
+        ]
+        advances.append((issued_pairs[0][0].plan.series_key, counter, issued_batch.counter.last_number))
+        ledger += [_ledger_row(pending, issued_or_refusal) for pending, issued_or_refusal in issued_pairs]
+        audits += _audit_rows(issued_pairs, issued_batch.skipped, turn.lock_path)
     packet = Packet(session)
-    if moved:
+    if advances:
         now = turns[0].waiters[0].item.request.ctx.now
-        repository.queue_numbers(packet, moved, now=now, entries=ledger, audits=audits, refusal=CounterMoved())
+        repository.queue_numbers(packet, advances, now=now, entries=ledger, audits=audits, refusal=CounterMoved())
     try:
         for turn, issued_batch in zip(turns, issued_batches, strict=True):
             for waiter, outcome in zip(turn.waiters, issued_batch.outcomes, strict=True):
@@ -233,7 +236,7 @@ async def _write_numbers(
 
 
 async def _write_own_rows(session: AsyncSession, packet: Packet, waiter: Waiting, issued: Issued) -> None:
-    """Write what belongs to a number: the rows of its holder, and the receipt of its key."""
+    """Write the holder's rows and the receipt of the key."""
     request = waiter.item.request
     if request.write is not None:
         await packet.send()
@@ -243,15 +246,15 @@ async def _write_own_rows(session: AsyncSession, packet: Packet, waiter: Waiting
             if failure_of(error) is not None:
                 raise
             raise OwnRowsFailed(waiter, error) from error
-    if request.is_keyed:  # who lost the key is refused, and the others are served again
+    if request.is_keyed:  # a request that lost its key is refused; the others are retried
         request.queue_receipt(packet, issued, refusal=OwnRowsFailed(waiter, KeyInUse(retry_after=1)))
 
 
 async def _assign_batch(session: AsyncSession, turn: SeriesTurn, counter: CounterState) -> IssuedBatch:
     members = turn.members
-    taken = await _taken(session, members, counter) if turn.lock_path.searches else frozenset()
+    taken = await _find_taken(session, members, counter) if turn.lock_path.searches else frozenset()
     outcomes, last = _assign(members, counter, taken)
-    skipped = [n for n in taken if counter.last_number < n < last]
+    skipped = [number for number in taken if counter.last_number < number < last]
     issued_batch = IssuedBatch(outcomes, replace(counter, last_number=last, version=counter.version + 1), skipped)
     if last > counter.last_number and any(pending.request.lasts is not None for pending in members):
         await _set_expiries(session, members, issued_batch)
@@ -261,13 +264,13 @@ async def _assign_batch(session: AsyncSession, turn: SeriesTurn, counter: Counte
 def _assign(
     batch: Sequence[PendingIssue], counter: CounterState, taken: frozenset[int]
 ) -> tuple[list[IssueOutcome], int]:
-    """Render and check each number before anything is written; whoever is refused leaves theirs to the next."""
+    """Render and check each number before any write; a refused request leaves its sequence to the next."""
     sequences = open_sequences(counter.last_number, closed=counter.closed, taken=taken)
     outcomes: list[IssueOutcome] = []
     last, sequence = counter.last_number, next(sequences)
     for pending in batch:
         try:
-            outcomes.append(_issue(pending, sequence, counter))
+            outcomes.append(_issue_sequence(pending, sequence, counter))
         except (DomainError, FormatChanged) as refusal:
             outcomes.append(refusal)
         else:
@@ -275,7 +278,7 @@ def _assign(
     return outcomes, last
 
 
-def _issue(pending: PendingIssue, sequence: int, counter: CounterState) -> Issued:
+def _issue_sequence(pending: PendingIssue, sequence: int, counter: CounterState) -> Issued:
     plan = pending.plan
     if not plan.is_in_force(counter):
         raise FormatChanged
@@ -294,8 +297,8 @@ def _issue(pending: PendingIssue, sequence: int, counter: CounterState) -> Issue
     )
 
 
-async def _taken(session: AsyncSession, batch: Sequence[PendingIssue], counter: CounterState) -> frozenset[int]:
-    """Look for enough free sequences, in growing blocks of plain reads (REQ-NUM-05), and return the taken ones."""
+async def _find_taken(session: AsyncSession, batch: Sequence[PendingIssue], counter: CounterState) -> frozenset[int]:
+    """Find enough free sequences in growing blocks of plain reads (REQ-NUM-05); return the taken ones."""
     plans = {(pending.plan.template.text, pending.plan.revision): pending.plan for pending in batch}.values()
     taken: set[int] = set()
     after, free, block = counter.last_number, 0, max(_FIRST_BLOCK, len(batch))
@@ -306,11 +309,11 @@ async def _taken(session: AsyncSession, batch: Sequence[PendingIssue], counter: 
             for sequence in candidates
         }
         names = sorted(set().union(*printed.values()))
-        place = batch[0].plan
-        found = await repository.taken_numbers(
-            session, project_id=place.project.id, bases=names, numbers=names, register=place.register
+        first_plan = batch[0].plan
+        taken_names = await repository.taken_numbers(
+            session, project_id=first_plan.project.id, bases=names, numbers=names, register=first_plan.register
         )
-        taken |= {sequence for sequence, forms in printed.items() if forms & found.keys()}
+        taken |= {sequence for sequence, forms in printed.items() if forms & taken_names.keys()}
         free += sum(sequence not in taken for sequence in printed)
         if free >= len(batch):
             return frozenset(taken)
@@ -319,15 +322,15 @@ async def _taken(session: AsyncSession, batch: Sequence[PendingIssue], counter: 
 
 async def _set_expiries(session: AsyncSession, batch: Sequence[PendingIssue], issued_batch: IssuedBatch) -> None:
     now = await database_now(session)
-    for position, (pending, one) in enumerate(zip(batch, issued_batch.outcomes, strict=True)):
-        if pending.request.lasts is not None and isinstance(one, Issued):
+    for position, (pending, outcome) in enumerate(zip(batch, issued_batch.outcomes, strict=True)):
+        if pending.request.lasts is not None and isinstance(outcome, Issued):
             issued_batch.outcomes[position] = replace(
-                one, status=NumberState.RESERVED, expires_at=now + pending.request.lasts
+                outcome, status=NumberState.RESERVED, expires_at=now + pending.request.lasts
             )
 
 
 def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[object, ...]:
-    """In the order of `repository.LEDGER_COLUMNS`."""
+    """Values in the order of `LEDGER_COLUMNS`."""
     request, plan = pending.request, pending.plan
     reserved = issued.expires_at is not None
     return (
@@ -366,18 +369,18 @@ def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[object, ...]:
 def _audit_rows(
     issued: Sequence[tuple[PendingIssue, Issued]], skipped: Sequence[int], lock_path: LockPath
 ) -> Iterator[tuple[object, ...]]:
-    """In the order of `repository.AUDIT_COLUMNS`; first the skipped ranges."""
+    """Values in the order of `AUDIT_COLUMNS`; skipped ranges first."""
     for skipped_range in sequence_ranges(skipped):
         yield _audit_row(
             issued[0][0], OperationCode.SKIP, lock_path, sequence=skipped_range.first, to=skipped_range.last
         )
-    for pending, one in issued:
+    for pending, number in issued:
         yield _audit_row(
             pending,
-            OperationCode.GENERATE if one.expires_at is None else OperationCode.RESERVE,
+            OperationCode.GENERATE if number.expires_at is None else OperationCode.RESERVE,
             lock_path,
-            sequence=one.sequence,
-            issued=one,
+            sequence=number.sequence,
+            issued=number,
         )
 
 
@@ -432,7 +435,7 @@ def failure_of(error: Exception) -> Failure | None:
     if isinstance(error, CounterMissing):
         return Failure.COLLISION
     if isinstance(error, IntegrityError):
-        ours = violates_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
-        return Failure.TAKEN if ours else None
+        is_ours = violates_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
+        return Failure.TAKEN if is_ours else None
     fault = database_fault(error)
-    return _FAILURES.get(fault) if fault else None  # a full disk is nobody's to wait for
+    return _FAILURES.get(fault) if fault else None  # other faults, such as a full disk, are not retried

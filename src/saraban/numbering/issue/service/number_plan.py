@@ -1,8 +1,4 @@
-"""
-Everything that can be decided about a number before any lock is taken: whose it is, which format and why that one, which series.
-
-Reads only. A plan is enough to issue the number without asking the database for a code again, and to preview it.
-"""
+"""Plan a number before any lock is taken: parties, format with its reason, series. Reads only."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -66,19 +62,19 @@ from saraban.projects.service import (
     TypeRef,
 )
 
-# An RFA goes along its approval path and a sheet stays inside its organization: their counters have no recipient.
+# An RFA follows its approval path and a circulation stays inside its organization: no recipient in the counter.
 _WITHOUT_RECIPIENT = frozenset({"RFA", "CIRCULATION", DRAWING})
-_ROWS = 1500  # what is left of the three rows when the texts are taken away
+_ROW_BYTES = 1500  # three rows without their texts
 _BLOCK = 50
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedTemplate:
     """
-    A template made ready for one request: printing it part by part for every number would cost more than all the rest.
+    A template rendered around its sequence, because rendering it part by part for each number dominates the cost.
 
-    :param width: least digits of the sequence
-    :param around: what the number prints left and right of its sequence; `around_base` the same without `{REV}`
+    :param width: minimum digits of the sequence
+    :param around: text left and right of the sequence; `around_base` has no `{REV}`
     """
 
     width: int
@@ -89,10 +85,12 @@ class PreparedTemplate:
     def of(cls, template: Template, values: Mapping[str, str], revision: str) -> "PreparedTemplate":
         """:raises NumberUnprintable: for a token without a value, and past 255 characters"""
         template.render(values, sequence=1, revision=revision)
-        return cls(template.width, _around(template, values, revision), _around(template, values, ""))
+        return cls(
+            template.width, _surrounding_text(template, values, revision), _surrounding_text(template, values, "")
+        )
 
 
-def _around(template: Template, values: Mapping[str, str], revision: str) -> tuple[str, str]:
+def _surrounding_text(template: Template, values: Mapping[str, str], revision: str) -> tuple[str, str]:
     sides = ["", ""]
     side = 0
     for part in template.parts:
@@ -108,14 +106,13 @@ def _around(template: Template, values: Mapping[str, str], revision: str) -> tup
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """
-    A request resolved: the series it counts in and all that its number prints.
+    A resolved request: its series and all values that its number prints.
 
-    :param format_keys: of the formats that fit, the best first
-    :param format_mark: key and version of the format it was made with; None for the fallback
-    :param narrowing: of the format
-    :param codes_text: `codes` as the audit keeps them
-    :param weight: bytes that its rows may take in a statement, generously
-    :param stated_at: the moment that an administrator states for it; None for that of the request
+    :param format_keys: of matching formats, best first
+    :param format_mark: id and version of its format; None for the fallback
+    :param codes_text: `codes` as JSON, as the audit stores them
+    :param weight: upper estimate of its rows' bytes in a statement
+    :param stated_at: the moment that an administrator states; None for that of the request
     """
 
     request: NumberRequest
@@ -178,7 +175,7 @@ class Plan:
         return SeriesKey(self.project.id, self.series, self.range)
 
     def is_in_force(self, counter: CounterState) -> bool:
-        """Whether its format is still the one that counts."""
+        """Whether its format is still the active one."""
         saved = counter.formats
         return self.format_mark == next((saved[key] for key in self.format_keys if key in saved), None)
 
@@ -189,41 +186,42 @@ class Plan:
         return self._join(sequence, self.printing.around_base)
 
     def both(self, sequence: int) -> tuple[str, str]:
-        """Return the number and its base: the same object where the format prints no revision."""
+        """Return number and base; the same object where the format prints no revision."""
         number = self.number(sequence)
         same = self.printing.around == self.printing.around_base
         return number, number if same else self.base(sequence)
 
     def _join(self, sequence: int, around: tuple[str, str]) -> str:
         number = f"{around[0]}{str(sequence).zfill(self.printing.width)}{around[1]}"
-        if len(number) > LONGEST_NUMBER:  # a widened sequence may be what makes it too long
+        if len(number) > LONGEST_NUMBER:  # raises: a widened sequence can make the number too long
             self.template.render(self.values, sequence=sequence, revision=self.revision)
         return number
 
 
 async def plan(ctx: RequestContext, session: AsyncSession, request: NumberRequest) -> Plan:
     """
-    Resolve a request for a number and check that the caller may make it (REQ-NUM-16).
+    Resolve a request for a number and check the caller's permission (REQ-NUM-16).
 
-    :param now: when the request arrived; it decides the year and serves every attempt (REQ-NUM-29)
-    :raises Invalid: naming the field; nothing has been touched
+    `ctx.now`, the arrival of the request, decides the year and serves every attempt (REQ-NUM-29).
+
+    :raises Invalid: naming the field
     :raises Forbidden: when the caller may not create such a document
     :raises NotYourOrganization: when the caller does not act for the originator
     """
     check_codes(request)
-    return _allowed(ctx, request, await resolve(session, request))
+    return _check_and_build(ctx, request, await resolve(session, request))
 
 
 async def planner(ctx: RequestContext, session: AsyncSession, request: NumberRequest) -> Callable[[datetime], Plan]:
-    """Return what plans the same request for any moment, with the format that is in force now."""
+    """Return a function that plans the request for any moment, with the format that is active now."""
     check_codes(request)
     resolved = await resolve(session, request)
-    return lambda at: _allowed(replace(ctx, now=at), request, resolved)
+    return lambda at: _check_and_build(replace(ctx, now=at), request, resolved)
 
 
 async def plan_apart(ctx: RequestContext, db: Database, request: NumberRequest) -> Plan:
     """
-    Do what `plan` does for whoever has no session, and take a connection only where something must be read.
+    Plan without a session; take a connection only on a cache miss.
 
     :raises: what `plan` raises
     """
@@ -232,31 +230,31 @@ async def plan_apart(ctx: RequestContext, db: Database, request: NumberRequest) 
     if resolved is None:
         async with db.reading() as session:
             resolved = await resolve(session, request)
-    return _allowed(ctx, request, resolved)
+    return _check_and_build(ctx, request, resolved)
 
 
-def _allowed(ctx: RequestContext, request: NumberRequest, resolved: ResolvedRequest) -> Plan:
+def _check_and_build(ctx: RequestContext, request: NumberRequest, resolved: ResolvedRequest) -> Plan:
     check_permission(ctx, resolved.parties)
     check_recipient_type(request, resolved.parties.recipient)
     year = requested_year(ctx, request, resolved.parties)
-    return _made(request, resolved, Period.of(ctx.now, ctx.zone, year=year))
+    return _build_plan(request, resolved, Period.of(ctx.now, ctx.zone, year=year))
 
 
 async def replan(ctx: RequestContext, session: AsyncSession, old: Plan) -> Plan:
-    """Plan the same request, of the same moment, with the format that is in force now."""
+    """Plan the same request and moment with the active format."""
     resolved = await resolve(session, old.request, fresh=True)
-    return _made(old.request, resolved, Period.of(ctx.now, ctx.zone, year=old.year))
+    return _build_plan(old.request, resolved, Period.of(ctx.now, ctx.zone, year=old.year))
 
 
-def _made(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
-    """Making one takes longer than writing its number in a batch does."""
-    known = resolved.plans.get((request, period))
-    if known is None:
-        known = resolved.plans[request, period] = _made_anew(request, resolved, period)
-    return known
+def _build_plan(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
+    """Cache plans: building one takes longer than writing its number in a batch."""
+    cached_plan = resolved.plans.get((request, period))
+    if cached_plan is None:
+        cached_plan = resolved.plans[request, period] = _build_uncached(request, resolved, period)
+    return cached_plan
 
 
-def _made_anew(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
+def _build_uncached(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
     parties, template, year = resolved.parties, resolved.template, period.year
     values = token_values(printed_codes(parties, request.category_code), period=period)
     series = series_in(request.unique_in, template.series(values, resets=resolved.resets))
@@ -286,9 +284,9 @@ def _made_anew(request: NumberRequest, resolved: ResolvedRequest, period: Period
         codes=codes,
         codes_text=codes_text,
         lock_name=f"docnum:{parties.project.public_id}:{resolved.range}:{series}",
-        # A number that cannot be printed is refused here, before any counter is touched.
+        # Refuses a number that cannot be printed, before any counter changes.
         printing=PreparedTemplate.of(template, printed, revision),
-        weight=_ROWS + 4 * (5 * LONGEST_NUMBER + 4 * len(codes_text) + len(request.year_reason or "")),
+        weight=_ROW_BYTES + 4 * (5 * LONGEST_NUMBER + 4 * len(codes_text) + len(request.year_reason or "")),
     )
 
 
@@ -320,7 +318,7 @@ def _counter_key(parties: NumberParties, year: int) -> CounterKey:
 
 
 def key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> dict[str, object]:
-    """Return the counter key as the audit keeps it: codes that still mean something in twenty years."""
+    """Return the counter key as codes, which stay readable in the audit for decades."""
     return {
         "project": parties.project.code,
         "originator": parties.originator.code,
@@ -337,7 +335,7 @@ def key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> d
 
 @dataclass(frozen=True, slots=True)
 class NumberPreview:
-    """The number that would be issued now, if nobody else asks first."""
+    """The next number, if no other request comes first."""
 
     number: str
     sequence: int
@@ -345,7 +343,7 @@ class NumberPreview:
 
 async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
     """
-    Return the number that would be issued now; nothing is consumed.
+    Return the next number without consuming it.
 
     :raises SequenceExhausted: where issuing would be refused too
     """
@@ -371,27 +369,27 @@ async def free_sequences(
     count: int,
     register: str = DOCUMENTS,
 ) -> list[int]:
-    """Return the next sequences that are neither closed nor taken by whatever prints alike."""
-    after, found = state.last_number, list[int]()
-    while len(found) < count:
+    """Return the next sequences that are neither in a closed range nor taken by a look-alike."""
+    after, free = state.last_number, list[int]()
+    while len(free) < count:
         candidates = list(islice(open_sequences(after, closed=state.closed), _BLOCK))
-        names = await repository.taken_numbers(
+        taken = await repository.taken_numbers(
             session,
             project_id=key.project_id,
             bases=[base(sequence) for sequence in candidates],
             numbers=[number(sequence) for sequence in candidates],
             register=register,
         )
-        found += [one for one in candidates if base(one) not in names and number(one) not in names]
+        free += [sequence for sequence in candidates if base(sequence) not in taken and number(sequence) not in taken]
         after = candidates[-1]
-    return found[:count]
+    return free[:count]
 
 
-_STATED: dict[str, FormatReason] = {
+_REASON_OF_NUMBER_SOURCE: dict[str, FormatReason] = {
     NumberSource.OVERRIDE: FormatReason.STATED,
     NumberSource.IMPORT: FormatReason.IMPORTED,
 }
-_CHOSEN: dict[str, FormatReason] = {
+_REASON_OF_FORMAT_SOURCE: dict[str, FormatReason] = {
     FormatSource.DEFAULT: FormatReason.DEFAULT,
     FormatSource.FALLBACK: FormatReason.FALLBACK,
 }
@@ -399,10 +397,7 @@ _CHOSEN: dict[str, FormatReason] = {
 
 @dataclass(frozen=True, slots=True)
 class FormatChoice:
-    """
-    :param public_id: None for the system's fallback, and where it was not recorded
-    :param narrowing: what that format is narrowed to
-    """
+    """:param public_id: None for the fallback, and where it was not recorded"""
 
     template: str
     reason: FormatReason
@@ -430,19 +425,18 @@ class FormatChoice:
     def of_ledger(
         cls, type_code: str, template: str, source: str, chosen: str | None, public_id: UUID | None, *codes: str | None
     ) -> "FormatChoice":
-        """:param codes: what the format is narrowed to"""
         narrowing = Narrowing(*(code or "" for code in codes))
         return cls(template, reason_of(source, chosen, narrowing), type_code, public_id, narrowing)
 
     @classmethod
     def of_plan(cls, plan: Plan) -> "FormatChoice":
-        """The format that would number a document now."""
+        """Return the format that would number a document now."""
         reason = reason_of(NumberSource.DRAW, plan.source, plan.narrowing)
         return cls(plan.template.text, reason, plan.type.code, plan.format_public_id, plan.narrowing)
 
 
 async def format_choice(session: AsyncSession, public_id: UUID) -> FormatChoice | None:
-    """Give the format of a number of the ledger; None where there is no such number."""
+    """Return the format of a number in the ledger; None for an unknown number."""
     row = await repository.format_of_number(session, public_id)
     return None if row is None else FormatChoice.of_ledger(*row)
 
@@ -450,10 +444,10 @@ async def format_choice(session: AsyncSession, public_id: UUID) -> FormatChoice 
 def reason_of(source: str, chosen: str | None, narrowing: Narrowing) -> FormatReason:
     """
     :param source: of the number: `DRAW`, `OVERRIDE`, `IMPORT`, `MIGRATED`
-    :param chosen: `specific`, `default` or `fallback`; None where it was not kept
+    :param chosen: `specific`, `default` or `fallback`; None where it was not recorded
     """
-    if source in _STATED:
-        return _STATED[source]
+    if source in _REASON_OF_NUMBER_SOURCE:
+        return _REASON_OF_NUMBER_SOURCE[source]
     if chosen == FormatSource.SPECIFIC:
         return FormatReason.NARROWED if any(narrowing) else FormatReason.TYPE
-    return _CHOSEN.get(chosen or "", FormatReason.NOT_RECORDED)
+    return _REASON_OF_FORMAT_SOURCE.get(chosen or "", FormatReason.NOT_RECORDED)

@@ -1,9 +1,8 @@
 """
-A request for a number: what it may say, who may make it (REQ-NUM-16), what its codes stand for, which format is in force.
+Requests for numbers: validation, permission (REQ-NUM-16), resolution of codes and format.
 
-Resolving takes a dozen reads, and requests come in runs that ask for the same, so each process remembers what it found
-for a moment. Codes never change their meaning; a format that changed meanwhile is noticed inside the transaction of the
-number, which plans such a request again with `fresh`.
+Resolving takes a dozen reads, so each process caches resolutions for `_REMEMBERED_SECONDS`. A stale format is noticed
+in the transaction of the number, which plans again with `fresh`.
 """
 
 import re
@@ -47,17 +46,17 @@ from saraban.projects.service import (
 DRAWING_CATEGORIES = frozenset({"DRW", "CDW", "SDW", "ADW"})
 FIRST_REVISION = "A"
 OVERRIDE = "numbering.override"
-_LABEL = re.compile(r"[A-Z]{1,3}\Z|[A-Z]{0,3}[0-9]{1,3}\Z")
+_REVISION_LABEL = re.compile(r"[A-Z]{1,3}\Z|[A-Z]{0,3}[0-9]{1,3}\Z")
 _RECIPIENT_TYPES = frozenset({"OWNER", "CONTRACTOR", "CONSULTANT"})
-_REMEMBERED_FOR = 2.0  # seconds
-_MOST = 5000
+_REMEMBERED_SECONDS = 2.0
+_MOST_REMEMBERED = 5000
 _CREATES = {
     "RFA": "rfa.create",
     "TRANSMITTAL": "transmittal.create",
     "CIRCULATION": "circulation.create",
     DRAWING: "drawing.create",
 }
-_BELONGS = {
+_TYPE_OF_FIELD = {
     "rfa_type_code": ("RFA", "/rfaTypeCode"),
     "category_code": (DRAWING, "/categoryCode"),
     "drawing_register": (DRAWING, "/register"),
@@ -67,10 +66,10 @@ _BELONGS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberRequest:
     """
-    What a number is asked for; public ids and codes as the API takes them.
+    Public ids and codes of a request, as the API takes them.
 
-    :param drawing_register: the shop drawings when left out
-    :param revision: the first one when left out
+    :param drawing_register: the shop drawings when None
+    :param revision: the first one when None
     """
 
     project_public_id: UUID
@@ -106,35 +105,38 @@ class NumberParties:
     discipline: DisciplineRef | None
 
     def code(self, name: str) -> str | None:
-        """Return the code of a field; None where it is left out."""
         ref = getattr(self, name)
         return ref.code if ref is not None else None
 
     @property
     def contract_id(self) -> int | None:
-        """The contract that is stated, or that a code belongs to."""
+        """The stated contract, or the contract of one of the codes."""
         if self.contract is not None:
             return self.contract.id
         return next((ref.contract_id for ref in (self.rfa_type, self.discipline, self.sub_type) if ref), None)
 
 
 def permission_to_create(type_code: str) -> str:
-    """Return the permission to create such a document, which is the permission to get its number (REQ-NUM-16)."""
+    """Return the permission for a document of this type and for its number (REQ-NUM-16)."""
     return _CREATES.get(type_code, "correspondence.create")
 
 
 def may_create(caller: Caller, permission: str, scope: Scope) -> bool:
     """
-    A role at the contract counts for the originator's own people; a role over the whole project for everybody's.
+    Return whether the caller may create; a role at a contract counts only for the originator's own members.
 
-    :param scope: with the one originator
+    :param scope: with the originator as its only organization
     """
-    own = scope.organizations <= caller.organization_ids
-    return caller.may(permission, scope if own else replace(scope, contract=None))
+    is_member = scope.organizations <= caller.organization_ids
+    return caller.may(permission, scope if is_member else replace(scope, contract=None))
 
 
 def check_permission(ctx: RequestContext, parties: NumberParties) -> None:
-    """:raises Forbidden: when the caller may not create such a document for the originator"""
+    """
+    Check that the caller may create this document for the originator.
+
+    :raises Forbidden: without the permission
+    """
     permission = permission_to_create(parties.type.code)
     if may_create(ctx.caller, permission, scope_of(parties)):
         return
@@ -149,8 +151,8 @@ def scope_of(parties: NumberParties) -> Scope:
 
 
 def check_codes(request: NumberRequest) -> None:
-    """Refuse codes of another kind of document, and an originator that is its own recipient."""
-    for name, (type_code, pointer) in _BELONGS.items():
+    """Refuse codes of another document type, and an originator that is also the recipient."""
+    for name, (type_code, pointer) in _TYPE_OF_FIELD.items():
         if getattr(request, name) and system_code(request.correspondence_type_code) != type_code:
             raise not_of_type(pointer, request.correspondence_type_code)
     if request.recipient_organization_public_id == request.originator_organization_public_id:
@@ -214,7 +216,7 @@ def requested_year(ctx: RequestContext, request: NumberRequest, parties: NumberP
 
 
 def requested_revision(label: str) -> str:
-    if not _LABEL.match(label):
+    if not _REVISION_LABEL.match(label):
         raise invalid(
             "/revision",
             "malformed",
@@ -227,14 +229,13 @@ def requested_revision(label: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
     """
-    Everything about a request that does not depend on who asks and when.
+    Parts of a request that depend on neither caller nor time.
 
-    :param keys: of the formats that fit, the best first
-    :param mark: key and version of the format; None for the system's fallback
-    :param narrowing: of the format
-    :param first_revision: what `{REV}` prints when the request states no revision
+    :param keys: of matching formats, best first
+    :param mark: id and version of the format; None for the fallback
+    :param first_revision: default of `{REV}`
     :param range: 0 for the main counter
-    :param plans: what was made of it, by the request and the period; it is forgotten with this
+    :param plans: cached plans by request and period
     """
 
     parties: NumberParties
@@ -252,49 +253,50 @@ class ResolvedRequest:
     plans: dict[tuple[NumberRequest, Period], Any] = field(default_factory=dict, compare=False)
 
 
-class _Remembered(NamedTuple):
-    """:param renew: from then on who asks next resolves it anew; the others go on with it until `until`"""
+class _CachedResolution(NamedTuple):
+    """:param renew: after it, one caller resolves again; the others use this until `until`"""
 
     renew: float
     until: float
     resolved: ResolvedRequest
 
 
-ResolutionCache = OrderedDict[tuple[object, ...], _Remembered]
-_remembered: WeakKeyDictionary[Database, ResolutionCache] = WeakKeyDictionary()
-_NOTHING: ResolutionCache = OrderedDict()
+ResolutionCache = OrderedDict[tuple[object, ...], _CachedResolution]
+_caches: WeakKeyDictionary[Database, ResolutionCache] = WeakKeyDictionary()
+_EMPTY_CACHE: ResolutionCache = OrderedDict()
 
 
 async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool = False) -> ResolvedRequest:
     """
-    :param fresh: ask the database whatever is remembered
+    Resolve a request, from the cache unless `fresh`.
+
     :raises Invalid: naming the field
     """
-    found = None if fresh else remembered_resolution(database_of(session), request)
-    if found is not None:
-        return found
-    resolved = await _resolved(session, request)
-    known = _remembered.setdefault(database_of(session), OrderedDict())
+    cached = None if fresh else remembered_resolution(database_of(session), request)
+    if cached is not None:
+        return cached
+    resolved = await _resolve_uncached(session, request)
+    cache = _caches.setdefault(database_of(session), OrderedDict())
     now = stopwatch()
-    known[_key(request)] = _Remembered(now + _REMEMBERED_FOR / 2, now + _REMEMBERED_FOR, resolved)
-    if len(known) > _MOST:
-        known.popitem(last=False)
+    cache[_cache_key(request)] = _CachedResolution(now + _REMEMBERED_SECONDS / 2, now + _REMEMBERED_SECONDS, resolved)
+    if len(cache) > _MOST_REMEMBERED:
+        cache.popitem(last=False)
     return resolved
 
 
 def remembered_resolution(db: Database, request: NumberRequest) -> ResolvedRequest | None:
-    """Return what was found a moment ago, so that nobody takes a connection for it."""
-    key, known, now = _key(request), _remembered.get(db, _NOTHING), stopwatch()
-    found = known.get(key)
-    if found is None or found.until <= now:
+    """Return the cached resolution without a connection; None where the caller should resolve again."""
+    key, cache, now = _cache_key(request), _caches.get(db, _EMPTY_CACHE), stopwatch()
+    cached = cache.get(key)
+    if cached is None or cached.until <= now:
         return None
-    if found.renew <= now:
-        known[key] = found._replace(renew=found.until)
+    if cached.renew <= now:
+        cache[key] = cached._replace(renew=cached.until)
         return None
-    return found.resolved
+    return cached.resolved
 
 
-def _key(request: NumberRequest) -> tuple[object, ...]:
+def _cache_key(request: NumberRequest) -> tuple[object, ...]:
     return (
         request.project_public_id,
         request.correspondence_type_code,
@@ -311,19 +313,19 @@ def _key(request: NumberRequest) -> tuple[object, ...]:
 
 
 def forget_resolutions(session: AsyncSession) -> None:
-    """Forget what was resolved in this process: a format or a range has changed."""
-    _remembered.pop(database_of(session), None)
+    """Clear this process's cache after a format or a range has changed."""
+    _caches.pop(database_of(session), None)
 
 
-async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRequest:
-    parties = await _parties(session, request)
+async def _resolve_uncached(session: AsyncSession, request: NumberRequest) -> ResolvedRequest:
+    parties = await _find_parties(session, request)
     keys = matching_format_keys(parties.type.id, narrowing_of(parties))
     row = await format_for(session, project_id=parties.project.id, keys=keys)
-    number, series = await _range(session, request, parties)
+    range_number, series = await _find_range(session, request, parties)
     return ResolvedRequest(
         parties=parties,
         template=stored_template(row.format_template if row else FALLBACK),
-        source=_source(row),
+        source=_format_source(row),
         resets=row.reset_sequence_yearly if row else True,
         refuses_overflow=row is not None and row.overflow == OverflowRule.REFUSE,
         keys=keys,
@@ -331,13 +333,13 @@ async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRe
         format_public_id=row.public_id if row else None,
         narrowing=row.narrowing if row else Narrowing(),
         first_revision=await _first_revision(session, request, parties.project),
-        range=number,
+        range=range_number,
         range_series=series,
     )
 
 
 async def _first_revision(session: AsyncSession, request: NumberRequest, project: ProjectRef) -> str:
-    """Return the first label of a drawing's register; documents, and a register without a scheme, begin with A (REQ-NUM-06)."""
+    """Return the first label of a drawing register's scheme; `A` for documents and undecided registers (REQ-NUM-06)."""
     if system_code(request.correspondence_type_code) != DRAWING:
         return FIRST_REVISION
     settings = await projects.drawing_settings(session, project_id=project.id, register=request.unique_in)
@@ -348,13 +350,13 @@ def narrowing_of(parties: NumberParties) -> Narrowing:
     return Narrowing(*(parties.code(name) or "" for name in ("sub_type", "rfa_type", "discipline")))
 
 
-def _source(row: NumberFormat | None) -> FormatSource:
+def _format_source(row: NumberFormat | None) -> FormatSource:
     if row is None:
         return FormatSource.FALLBACK
     return FormatSource.DEFAULT if row.correspondence_type_id is None else FormatSource.SPECIFIC
 
 
-async def _range(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> tuple[int, str | None]:
+async def _find_range(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> tuple[int, str | None]:
     if request.range_public_id is None:
         return 0, None
     row = await range_by_public_id(session, request.range_public_id)
@@ -370,9 +372,11 @@ async def _range(session: AsyncSession, request: NumberRequest, parties: NumberP
     return row.number, row.series
 
 
-async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParties:
+async def _find_parties(session: AsyncSession, request: NumberRequest) -> NumberParties:
     project = await projects.find_project(session, public_id=request.project_public_id, pointer="/projectPublicId")
-    kind = await projects.find_type(session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode")
+    document_type = await projects.find_type(
+        session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode"
+    )
     originator = await projects.find_organization(
         session,
         project=project,
@@ -382,12 +386,12 @@ async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParti
     contract = None
     if request.contract_public_id is not None:
         contract = await projects.find_contract(session, project=project, public_id=request.contract_public_id)
-    parties = NumberParties(project, kind, originator, None, contract, None, None, None)
-    return await _with_recipient(session, request, await _with_codes(session, request, parties))
+    parties = NumberParties(project, document_type, originator, None, contract, None, None, None)
+    return await _add_recipient(session, request, await _add_codes(session, request, parties))
 
 
-async def _with_recipient(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
-    """Where a contract is stated, or a code belongs to one, the recipient has the role that it has there."""
+async def _add_recipient(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
+    """Add the recipient, with its role in the contract if there is one."""
     if request.recipient_organization_public_id is None:
         return parties
     recipient = await projects.find_organization(
@@ -400,7 +404,7 @@ async def _with_recipient(session: AsyncSession, request: NumberRequest, parties
     return replace(parties, recipient=recipient)
 
 
-async def _with_codes(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
+async def _add_codes(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
     project, contract = parties.project, parties.contract
     discipline = rfa_type = sub_type = None
     if request.discipline_code:
@@ -418,7 +422,7 @@ async def _with_codes(session: AsyncSession, request: NumberRequest, parties: Nu
             code=request.sub_type_code,
         )
     if request.category_code and request.category_code not in DRAWING_CATEGORIES:
-        place = (project.id, request.unique_in)
-        if not await repository.has_drawing_category(session, *place, request.category_code):
+        register = (project.id, request.unique_in)
+        if not await repository.has_drawing_category(session, *register, request.category_code):
             raise unknown("/categoryCode", request.category_code)
     return replace(parties, discipline=discipline, rfa_type=rfa_type, sub_type=sub_type)

@@ -1,4 +1,4 @@
-"""Read all records at once, a page at a time in the order of an index: counters, numbers with their audit rows, the audit."""
+"""Reads for the consistency check: pages of counters, numbers, audit and documents, each in index order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ CounterPlace = tuple[int, str, int]  # project, series, range
 async def counters_page(
     session: AsyncSession, *, after: CounterPlace | None, limit: int
 ) -> tuple[Sequence[CounterRow], CounterPlace | None]:
-    """Return counters of the whole database in the order of their key, and the place to go on from; None at the end."""
+    """Return counters of all projects in key order, and the place to continue from; None at the end."""
     statement = (
         sa.select(
             NumberCounter.project_id,
@@ -41,17 +41,17 @@ async def counters_page(
             NumberCounter.range,
             sa.func.coalesce(NumberRange.first_number - 1, 0),
         )
-        .outerjoin(Project, Project.id == NumberCounter.project_id)  # outer: its place in the plan stays the last
+        .outerjoin(Project, Project.id == NumberCounter.project_id)  # outer, so that the join stays last in the plan
         .outerjoin(NumberRange, COUNTER_OF_RANGE)
     )
     key = project, series, range_ = NumberCounter.project_id, NumberCounter.series, NumberCounter.range
     if after is not None:
-        same = project == after[0]
+        is_same_project = project == after[0]
         statement = statement.where(
             sa.or_(
                 project > after[0],
-                sa.and_(same, series > after[1]),
-                sa.and_(same, series == after[1], range_ > after[2]),
+                sa.and_(is_same_project, series > after[1]),
+                sa.and_(is_same_project, series == after[1], range_ > after[2]),
             )
         )
     rows = [CounterRow(*row) for row in (await session.execute(statement.order_by(*key).limit(limit))).all()]
@@ -63,42 +63,39 @@ async def uncounted_page(
     session: AsyncSession, *, after: CounterPlace | None, limit: int
 ) -> tuple[Sequence[CounterRow], CounterPlace | None]:
     """
-    Return what the ledger has numbers of and no counter, in the order of the key of counters.
+    Return series of the ledger without a counter, such as imported ones, in key order. Each costs one index step.
 
-    Series that were only imported or stated by hand have none. Each is found by one step along the index, however many
-    numbers it has.
-
-    :param limit: series to look at, counted ones too
-    :returns: those found, and the place to go on from; None at the end
+    :param limit: series to examine, including counted ones
+    :returns: the series, and the place to continue from; None at the end
     """
     projects = (await session.execute(sa.select(Project.id, Project.project_code).order_by(Project.id))).all()
-    found: list[CounterRow] = []
-    looks = 0
+    uncounted: list[CounterRow] = []
+    examined = 0
     for project_id, code in projects:
         if after is not None and project_id < after[0]:
             continue
         place = after[1:] if after is not None and project_id == after[0] else None
-        while row := (await session.execute(_following(project_id, place))).first():
+        while row := (await session.execute(_next_series_statement(project_id, place))).first():
             series, range_, before, counted = row
             if not counted:
-                found.append(CounterRow(project_id, code, series, range_, before or 0))
-            place, looks = (series, range_), looks + 1
-            if looks == limit:
-                return found, (project_id, series, range_)
-    return found, None
+                uncounted.append(CounterRow(project_id, code, series, range_, before or 0))
+            place, examined = (series, range_), examined + 1
+            if examined == limit:
+                return uncounted, (project_id, series, range_)
+    return uncounted, None
 
 
-def _following(project_id: int, after: tuple[str, int] | None) -> AnySelect:
-    """The first series and range behind a place in the ledger: where it began to count, whether it has a counter."""
-    here = sa.select(LedgerEntry.series, LedgerEntry.range).where(LedgerEntry.project_id == project_id)
+def _next_series_statement(project_id: int, after: tuple[str, int] | None) -> AnySelect:
+    """Select the next series and range of the ledger: number before its first, and whether it has a counter."""
+    places = sa.select(LedgerEntry.series, LedgerEntry.range).where(LedgerEntry.project_id == project_id)
     order = (LedgerEntry.series, LedgerEntry.range)
     if after is None:
-        page = here.order_by(*order).limit(1).subquery()
+        page = places.order_by(*order).limit(1).subquery()
     else:
         series, range_ = after
         sides = (
-            here.where(LedgerEntry.series == series, LedgerEntry.range > range_).order_by(*order).limit(1).subquery(),
-            here.where(LedgerEntry.series > series).order_by(*order).limit(1).subquery(),
+            places.where(LedgerEntry.series == series, LedgerEntry.range > range_).order_by(*order).limit(1).subquery(),
+            places.where(LedgerEntry.series > series).order_by(*order).limit(1).subquery(),
         )
         page = sa.union_all(*(sa.select(side) for side in sides)).subquery()
     counted = sa.exists().where(
@@ -123,7 +120,7 @@ async def last_number(session: AsyncSession, counter: CounterRow) -> int | None:
 
 
 async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
-    """Return the highest sequence that was drawn from a counter, 0 where none was."""
+    """Return the highest sequence issued by a counter; 0 for none."""
     statement = sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
         LedgerEntry.project_id == counter.project_id,
         LedgerEntry.series == counter.series,
@@ -138,19 +135,18 @@ HIGHEST_KEY = 2**63 - 1
 
 class NumberedDocuments:
     """
-    The numbers that the documents of one table carry.
+    The documents of one table with their numbers.
 
-    :param document: the mapped class of the documents
-    :param printed: its attribute with the number as it is printed now
-    :param ended: its attribute with the moment at which the document, and its number with it, was cancelled
+    :param printed: attribute with the current printed number
+    :param ended: attribute with the moment of cancellation; `cancelled_at` by default
     """
 
     def __init__(self, document: Any, printed: Any, ended: Any = None) -> None:
         ended = document.cancelled_at if ended is None else ended
         self._document = document
-        self._carried = (document.public_id, document.number_uuid, printed, ended.is_not(None))
+        self._columns = (document.public_id, document.number_uuid, printed, ended.is_not(None))
         self.key: sa.ColumnElement[int] = document.id
-        # Of a number of the ledger: whether its holder is one of these, and prints it.
+        # Condition on a ledger row: an active document of this table holds and prints it.
         self.hold = sa.exists().where(
             document.public_id == LEDGER.c.holder_public_id,
             document.number_uuid == LEDGER.c.uuid,
@@ -159,14 +155,14 @@ class NumberedDocuments:
         )
 
     def named(self, public_ids: Sequence[UUID]) -> AnySelect:
-        return sa.select(*self._carried).where(self._document.public_id.in_(public_ids))
+        return sa.select(*self._columns).where(self._document.public_id.in_(public_ids))
 
     def without_number(self, *, above: int, upto: int) -> AnySelect:
-        """Return project and facts of the documents whose number is not theirs."""
+        """Select project and columns of documents whose number is missing or belongs to another holder."""
         document, holder = self._document, LEDGER.c.holder_public_id
-        # The bounds are known by then: the database looks up each number of the page, and what fits never leaves it.
+        # With both bounds, the database looks up each number of the page and returns only faults.
         return (
-            sa.select(_PROJECT_CODE, *self._carried)
+            sa.select(_PROJECT_CODE, *self._columns)
             .outerjoin(LEDGER, LEDGER.c.uuid == document.number_uuid)
             .outerjoin(Project, Project.id == document.project_id)
             .where(self.key > above, self.key <= upto, sa.or_(holder.is_(None), holder != document.public_id))
@@ -207,25 +203,25 @@ async def plain_numbers(
     session: AsyncSession, carriers: Sequence[NumberedDocuments], *, above: int, limit: int
 ) -> Sequence[AnyRow]:
     """
-    Return a page of the ledger: of each number what it is printed from, and whether all else is plain.
+    Return a page of the ledger: columns of each rendering, and whether the number is plain.
 
-    A number is plain that one operation issued for good, that was revised at most since, and that the other records show
-    as it is. Any other may be in order too, and has to be looked at.
+    A plain number has one final issuing operation, at most revisions since, and agreeing records. Others need a full
+    check.
     """
-    about = AUDIT.c.reservation_uuid == LEDGER.c.uuid
-    # What is imported or stated by hand is issued by the operation of that name.
+    is_own_audit = AUDIT.c.reservation_uuid == LEDGER.c.uuid
+    # Imported and manual numbers are issued by the operation with the name of their source.
     generated = sa.literal(OperationCode.GENERATE, sa.String)
     issue = sa.case((LEDGER.c.source == NumberSource.DRAW, generated), else_=LEDGER.c.source)
-    issued = sa.and_(
+    is_issue = sa.and_(
         AUDIT.c.operation == issue,
         AUDIT.c.series == LEDGER.c.series,
         AUDIT.c.sequence_number == LEDGER.c.sequence_number,
     )
-    revised = AUDIT.c.operation == OperationCode.REVISE
-    operations = sa.select(sa.func.sum(sa.case((issued, 1), (revised, 0), else_=2))).where(about)
-    printed = sa.select(sa.case((revised, AUDIT.c.new_value), else_=AUDIT.c.generated_number)).where(about)
+    is_revision = AUDIT.c.operation == OperationCode.REVISE
+    operations = sa.select(sa.func.sum(sa.case((is_issue, 1), (is_revision, 0), else_=2))).where(is_own_audit)
+    printed = sa.select(sa.case((is_revision, AUDIT.c.new_value), else_=AUDIT.c.generated_number)).where(is_own_audit)
     rendering = (RENDERINGS.c.reservation_id == LEDGER.c.id, RENDERINGS.c.document_number == LEDGER.c.document_number)
-    plain = (
+    conditions = (
         LEDGER.c.document_number_status == NumberState.CONFIRMED,
         LEDGER.c.replaces_uuid.is_(None),
         LEDGER.c.replaced_by_uuid.is_(None),
@@ -237,7 +233,7 @@ async def plain_numbers(
     statement = (
         sa.select(
             LEDGER.c.id,
-            sa.case((sa.and_(*plain), 1), else_=0),
+            sa.case((sa.and_(*conditions), 1), else_=0),
             sa.type_coerce(LEDGER.c.format_values, sa.String),
             LEDGER.c.sequence_number,
             LEDGER.c.base_number,
@@ -253,7 +249,7 @@ async def plain_numbers(
 
 
 def _numbers_above(statement: AnySelect, counter: CounterRow, *, after: tuple[int, int], limit: int) -> AnySelect:
-    """Limit a statement to the next numbers of a counter above (sequence, id)."""
+    """Limit a statement to the next numbers of a counter after (sequence, id)."""
     number, (sequence, key) = LEDGER.c.sequence_number, after
     return (
         statement.where(
@@ -271,7 +267,7 @@ def _numbers_above(statement: AnySelect, counter: CounterRow, *, after: tuple[in
 async def sequences(
     session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
 ) -> Sequence[tuple[int, str]]:
-    """Return sequence and source of the next numbers of one counter in order, those above (sequence, id)."""
+    """Return sequence and source of a counter's next numbers after (sequence, id), in order."""
     statement = sa.select(LEDGER.c.sequence_number, LEDGER.c.source)
     rows = await session.execute(_numbers_above(statement, counter, after=after, limit=limit))
     return [(sequence, source) for sequence, source in rows]
@@ -294,7 +290,6 @@ async def numbers_of(session: AsyncSession, keys: Sequence[int]) -> Sequence[Led
 async def audited_operations(
     session: AsyncSession, public_ids: Sequence[UUID]
 ) -> Mapping[UUID, list[AuditedOperation]]:
-    """Return the audit rows of these numbers, each in order."""
     statement = sa.select(
         AUDIT.c.reservation_uuid,
         AUDIT.c.id,
@@ -339,9 +334,9 @@ async def documents_without_number(
     session: AsyncSession, register: NumberedDocuments, *, above: int, limit: int
 ) -> tuple[Sequence[tuple[str, NumberedDocument]], int, int | None]:
     """
-    Look through the next documents of a register for those whose number is not theirs.
+    Examine the next documents of a register for missing or foreign numbers.
 
-    :returns: of each its project and what it carries; how many were looked at, and the last
+    :returns: project and document of each fault; documents examined; key of the last
     """
     last, count = await _page_end(session, register.key, above=above, limit=limit)
     rows = await session.execute(register.without_number(above=above, upto=last)) if last is not None else ()
@@ -352,14 +347,13 @@ async def orphaned_operations(
     session: AsyncSession, *, above: int, limit: int
 ) -> tuple[Sequence[AnyRow], int, int | None]:
     """
-    Look through the next rows of the audit for those about a number that the ledger does not have.
+    Examine the next audit rows for numbers that the ledger does not contain.
 
-    :returns: of each its number's public id, operation, number and project; how many were looked at, and the last
+    :returns: public id, operation, number and project of each; rows examined; key of the last
     """
     last, count = await _page_end(session, AUDIT.c.id, above=above, limit=limit)
     if last is None:
         return [], count, last
-    # As with documents: what fits never leaves the database.
     statement = (
         sa.select(AUDIT.c.reservation_uuid, AUDIT.c.operation, AUDIT.c.generated_number, _PROJECT_CODE)
         .outerjoin(LEDGER, LEDGER.c.uuid == AUDIT.c.reservation_uuid)
@@ -371,6 +365,6 @@ async def orphaned_operations(
 
 
 async def count_rows(session: AsyncSession, carriers: Sequence[NumberedDocuments]) -> int:
-    """Count what there is to look at: the ledger, the audit and the documents."""
+    """Count the rows to examine: ledger, audit and documents."""
     keys = (LEDGER.c.id, AUDIT.c.id, *(register.key for register in carriers))
     return sum([await session.scalar(sa.select(sa.func.count(key))) or 0 for key in keys])

@@ -1,9 +1,4 @@
-"""
-The ledger of a project, read by series: its counter, numbers in order, what explains the holes; whole, for an export; and one
-number with its printed forms and everything that was done with it.
-
-Every read is a keyset page of an index, so that neither the millionth number nor a long series costs more than the first.
-"""
+"""Reads of a project's ledger: series, exports, single numbers. Every read is a keyset page of an index."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,10 +37,10 @@ from saraban.projects.models import CorrespondenceType, Project
 
 _replacement = aliased(LedgerEntry, name="replacement")
 _replaced = aliased(LedgerEntry, name="replaced")
-_own = aliased(LedgerEntry, name="own")
+_organization_entry = aliased(LedgerEntry, name="own")
 _originator = aliased(Organization, name="originator")
 _recipient = aliased(Organization, name="recipient")
-_NUMBER = (
+_NUMBER_COLUMNS = (
     LedgerEntry.id,
     LedgerEntry.sequence_number,
     LedgerEntry.range,
@@ -63,7 +58,7 @@ _NUMBER = (
     _replaced.document_number,
     _replacement.document_number,
 )
-_EXPORTED = (
+_EXPORT_COLUMNS = (
     LedgerEntry.id,
     LedgerEntry.document_number,
     CorrespondenceType.type_code,
@@ -95,7 +90,7 @@ _EXPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class RegisterPlace:
-    """What of the register is read: a project, and in it what was issued for these organizations; None for all of them."""
+    """A project, limited to the originators in `organizations`; None for all."""
 
     project: int
     organizations: frozenset[int] | None = None
@@ -104,15 +99,23 @@ class RegisterPlace:
         return [] if self.organizations is None else [originator.in_(sorted(self.organizations))]
 
     def has_number_in(self, series: InstrumentedAttribute[str] | str) -> sa.ColumnElement[bool]:
-        # Each is looked for by itself: of several at once MariaDB reads all the series.
-        each = (_own.originator_organization_id == one for one in sorted(self.organizations or ()))
-        found = (sa.exists().where(issued, _own.project_id == self.project, _own.series == series) for issued in each)
-        return sa.or_(sa.false(), *found)
+        # One EXISTS per organization: for an IN list MariaDB reads all series.
+        conditions = (
+            _organization_entry.originator_organization_id == organization
+            for organization in sorted(self.organizations or ())
+        )
+        matches = (
+            sa.exists().where(
+                issued, _organization_entry.project_id == self.project, _organization_entry.series == series
+            )
+            for issued in conditions
+        )
+        return sa.or_(sa.false(), *matches)
 
     def with_series(
         self, originator: InstrumentedAttribute[int], series: InstrumentedAttribute[str]
     ) -> list[sa.ColumnElement[bool]]:
-        """Return the conditions on a series: begun for one of the organizations, or with a number of theirs."""
+        """Return conditions on a series: begun for one of the organizations, or containing their numbers."""
         return [sa.or_(begun_for, self.has_number_in(series)) for begun_for in self.of(originator)]
 
 
@@ -139,7 +142,7 @@ async def first_originator(session: AsyncSession, *, project_id: int, series: st
 
 
 async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> Sequence[int]:
-    """Return the ranges that numbers of a series may stand in, the main one first."""
+    """Return the range numbers of a series' counters, the main one (0) first."""
     rows = await session.scalars(
         sa.select(NumberRange.number)
         .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.kind == RangeKind.KEPT)
@@ -151,14 +154,16 @@ async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> S
 async def numbers_page(
     session: AsyncSession, place: RegisterPlace, *, series: str, ranges: Sequence[int], after: int, limit: int
 ) -> Sequence[NumberRow]:
-    """Return the numbers of a series above `after`, all ranges together in order of sequence; linked ones where they are seen."""
-    found: list[NumberRow] = []
-    for range_ in ranges:  # one seek of the index for each; a series has few
+    """Return numbers of a series above `after`, all ranges merged by sequence; linked numbers only if visible."""
+    rows: list[NumberRow] = []
+    for range_ in ranges:  # one index seek per range; a series has few
         statement = (
-            sa.select(*_NUMBER)
-            .outerjoin(User, User.user_id == LedgerEntry.user_id)  # outer joins, so that all begin with the numbers
-            .outerjoin(_replaced, _seen(place, _replaced, LedgerEntry.replaces_uuid))
-            .outerjoin(_replacement, _seen(place, _replacement, LedgerEntry.replaced_by_uuid))
+            sa.select(*_NUMBER_COLUMNS)
+            .outerjoin(
+                User, User.user_id == LedgerEntry.user_id
+            )  # outer joins, so that every plan starts with the numbers
+            .outerjoin(_replaced, _visible_link(place, _replaced, LedgerEntry.replaces_uuid))
+            .outerjoin(_replacement, _visible_link(place, _replacement, LedgerEntry.replaced_by_uuid))
             .where(
                 LedgerEntry.project_id == place.project,
                 LedgerEntry.series == series,
@@ -168,11 +173,11 @@ async def numbers_page(
             .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
             .limit(limit)
         )
-        found += starmap(NumberRow, (await session.execute(statement)).all())
-    return sorted(found, key=lambda row: (row.sequence, row.id))[:limit]
+        rows += starmap(NumberRow, (await session.execute(statement)).all())
+    return sorted(rows, key=lambda row: (row.sequence, row.id))[:limit]
 
 
-def _seen(
+def _visible_link(
     place: RegisterPlace, linked: type[LedgerEntry], public_id: InstrumentedAttribute[UUID | None]
 ) -> sa.ColumnElement[bool]:
     return sa.and_(linked.public_id == public_id, *place.of(linked.originator_organization_id))
@@ -188,19 +193,16 @@ async def gaps_of(
     organizations: Collection[int] | None = None,
 ) -> tuple[list[Gap], list[int]]:
     """
-    Return what explains the holes of a series, the most telling first, and the audit rows that set it back.
+    Return the explanations of missing sequences, most specific first, and the ids of reset audit rows.
 
-    What has no number of its own in the audit (skipped ranges, ranges, resets) is found by its series.
-
-    :param counter: explain the holes of this one counter (0: the main one); None: those of the whole series
-    :param within: what was skipped outside is not wanted
-    :param organizations: whose reasons and names are told: of ranges, for whom they are kept; of skips, by whose people; None:
-        everybody's
+    :param counter: of this counter only (0: the main one); None: of the whole series
+    :param within: leave out skips outside this range
+    :param organizations: disclose reasons and users of these only: ranges by owner, skips by the user's organization
     """
-    wanted: sa.ColumnElement[bool] = sa.true()
+    condition: sa.ColumnElement[bool] = sa.true()
     if within is not None:
         skipped = sa.and_(NumberAudit.sequence_number <= within.last, NumberAudit.skipped_to >= within.first)
-        wanted = sa.or_(NumberAudit.operation != OperationCode.SKIP, skipped)
+        condition = sa.or_(NumberAudit.operation != OperationCode.SKIP, skipped)
     statement = (
         sa.select(NumberAudit, User.username, User.primary_organization_id)
         .outerjoin(User, User.user_id == NumberAudit.user_id)
@@ -208,7 +210,7 @@ async def gaps_of(
             NumberAudit.series == series,
             NumberAudit.operation.in_([OperationCode.SKIP, OperationCode.RANGE, OperationCode.RESET]),
             NumberAudit.project_id == project_id,
-            wanted,
+            condition,
         )
         .order_by(NumberAudit.id)
     )
@@ -217,27 +219,33 @@ async def gaps_of(
         Gap(
             SequenceRange(row.sequence_number, row.skipped_to),
             GapReason.SKIPPED,
-            *((row.reason, username, row.created_at) if organizations is None or home in organizations else ()),
+            *(
+                (row.reason, username, row.created_at)
+                if organizations is None or user_organization in organizations
+                else ()
+            ),
         )
-        for row, username, home in rows
+        for row, username, user_organization in rows
         if row.operation == OperationCode.SKIP and row.sequence_number and row.skipped_to
     ]
     releases = {
-        facts["range"]: facts.get("counter")
+        values["range"]: values.get("counter")
         for row, *_ in rows
         if row.operation == OperationCode.RANGE
-        and (facts := orjson.loads(row.new_value or "{}")).get("state") == RANGE_RELEASED
+        and (values := orjson.loads(row.new_value or "{}")).get("state") == RANGE_RELEASED
     }
     gaps = skips
-    if not counter:  # a kept range has no ranges within, and is younger than the ledger
-        gaps += await _ranges(session, project_id, series, releases, whole=counter == 0, organizations=organizations)
+    if not counter:  # a reserved range contains no ranges, and is younger than the ledger
+        gaps += await _range_gaps(
+            session, project_id, series, releases, whole=counter == 0, organizations=organizations
+        )
         main = await main_counter(session, project_id=project_id, series=series)
         if main and main.before_ledger:
             gaps.append(Gap(SequenceRange(1, main.before_ledger), GapReason.BEFORE_LEDGER))
     return gaps, [] if counter else [row.id for row, *_ in rows if row.operation == OperationCode.RESET]
 
 
-async def _ranges(
+async def _range_gaps(
     session: AsyncSession,
     project_id: int,
     series: str,
@@ -246,7 +254,9 @@ async def _ranges(
     whole: bool,
     organizations: Collection[int] | None,
 ) -> list[Gap]:
-    """:param whole: false leaves out what a kept range's own counter has passed: that must be there like any number"""
+    """
+    :param whole: false leaves out sequences that a range's own counter has passed, since they must exist as numbers
+    """
     statement = (
         sa.select(NumberRange, User.username, Organization.organization_code, NumberCounter.last_number)
         .outerjoin(User, User.user_id == NumberRange.user_id)
@@ -258,7 +268,7 @@ async def _ranges(
     gaps = []
     for row, username, organization, last in (await session.execute(statement)).all():
         first = row.first_number if whole or last is None else max(row.first_number, last + 1)
-        # What the main counter had not passed when the range was released it gives since.
+        # After the release, the main counter issues what it had not passed.
         end = row.last_number if row.released_at is None else releases.get(str(row.public_id)) or row.last_number
         sequences = SequenceRange(first, min(row.last_number, end))
         if organizations is not None and row.organization_id is not None and row.organization_id not in organizations:
@@ -273,7 +283,7 @@ async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -
     """
     Return project code, series, last sequence and template of the series with the highest sequences.
 
-    :param since: series nobody has drawn from after it are left out: those of past years stay full for ever
+    :param since: ignore series unused since then, because those of past years stay full
     """
     counter = (
         sa.select(NumberCounter.project_id, NumberCounter.series, NumberCounter.last_number)
@@ -303,9 +313,9 @@ async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -
 async def export_page(
     session: AsyncSession, place: RegisterPlace, *, type_code: str | None, series: str | None, after: int, limit: int
 ) -> Sequence[ExportedNumber]:
-    """Return numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
+    """Return numbers with a key above `after` in order of issue, in any state."""
     statement = (
-        sa.select(*_EXPORTED)
+        sa.select(*_EXPORT_COLUMNS)
         .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
         .outerjoin(_originator, _originator.id == LedgerEntry.originator_organization_id)
         .outerjoin(_recipient, _recipient.id == LedgerEntry.recipient_organization_id)
@@ -316,7 +326,7 @@ async def export_page(
         .order_by(LedgerEntry.id)
         .limit(limit)
     )
-    if type_code is not None:  # by its key: a condition on the joined table would let MariaDB begin with that
+    if type_code is not None:  # by key: with a condition on the joined table MariaDB would start there
         key = spelled(sa.select(CorrespondenceType.id), CorrespondenceType.type_code, type_code).scalar_subquery()
         statement = statement.where(LedgerEntry.correspondence_type_id == key)
     if series is not None:
@@ -335,7 +345,7 @@ async def export_page(
 
 
 async def operations_of_number(session: AsyncSession, number: str) -> list[NumberOperation]:
-    """Return every operation on whatever was ever printed as `number`, in order; several projects may have it."""
+    """Return all operations on numbers ever printed as `number`, in order; of several projects, if they share it."""
     printed = (
         sa.select(LedgerEntry.public_id)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
@@ -348,28 +358,28 @@ async def operations_on(session: AsyncSession, public_id: UUID) -> list[NumberOp
     return await _operations(session, NumberAudit.reservation_uuid == public_id)
 
 
-async def _operations(session: AsyncSession, which: sa.ColumnElement[bool]) -> list[NumberOperation]:
+async def _operations(session: AsyncSession, condition: sa.ColumnElement[bool]) -> list[NumberOperation]:
     statement = (
         sa.select(NumberAudit, User.username, Project.project_code)
         .join(User, User.user_id == NumberAudit.user_id)
         .join(Project, Project.id == NumberAudit.project_id)
-        .where(which)
+        .where(condition)
         .order_by(NumberAudit.id)
     )
     return [NumberOperation(*row) for row in (await session.execute(statement)).all()]
 
 
 async def renderings(session: AsyncSession, entry: LedgerEntry) -> Sequence[NumberRendering]:
-    """Return every form in which a number was printed, the first one first."""
+    """Return all printed forms of a number, oldest first."""
     statement = sa.select(NumberRendering).where(NumberRendering.reservation_id == entry.id)
     return (await session.scalars(statement.order_by(NumberRendering.id))).all()
 
 
 async def holders_of_number(session: AsyncSession, number: str) -> frozenset[UUID]:
-    """Return the documents for which `number` was ever printed; several projects may have it."""
+    """Return the documents that ever had the number; of several projects, if they share it."""
     statement = (
         sa.select(LedgerEntry.holder_public_id)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
         .where(NumberRendering.document_number == number, LedgerEntry.holder_public_id.is_not(None))
     )
-    return frozenset(found for found in await session.scalars(statement) if found is not None)
+    return frozenset(holder for holder in await session.scalars(statement) if holder is not None)

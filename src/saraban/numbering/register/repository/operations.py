@@ -1,4 +1,4 @@
-"""What was done with the numbers of a project, newest first, at a cost that does not grow with the audit: an index for each filter."""
+"""Pages of a project's number audit, newest first; each filter has an index."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from saraban.projects.models import Project
 @dataclass(frozen=True, slots=True)
 class OperationSearch:
     """
-    Which operations of a project are asked for; None leaves it open.
+    Filters of a project's operations.
 
     :param person: key of an account
-    :param numbers: entries of the ledger, by public id
-    :param until: the first moment that is no longer wanted
+    :param numbers: public ids of ledger entries
+    :param until: exclusive
     """
 
     project_id: int
@@ -35,27 +35,27 @@ class OperationSearch:
 
 
 async def operations_page(
-    session: AsyncSession, asked: OperationSearch, *, cursor: str | None, limit: int
+    session: AsyncSession, filters: OperationSearch, *, cursor: str | None, limit: int
 ) -> list[NumberOperation]:
-    """Return one more than the page has."""
+    """Return up to `limit` + 1 rows."""
     statement = (
         sa.select(NumberAudit, User.username, Project.project_code, PERSON_NAME)
-        .outerjoin(User, User.user_id == NumberAudit.user_id)  # outer joins, so that all begin with the audit
+        .outerjoin(User, User.user_id == NumberAudit.user_id)  # outer joins, so that every plan starts with the audit
         .outerjoin(Project, Project.id == NumberAudit.project_id)
-        .where(NumberAudit.project_id == asked.project_id)
+        .where(NumberAudit.project_id == filters.project_id)
     )
     equal = {
-        NumberAudit.operation: asked.operation,
-        NumberAudit.user_id: asked.person,
-        NumberAudit.series: asked.series,
+        NumberAudit.operation: filters.operation,
+        NumberAudit.user_id: filters.person,
+        NumberAudit.series: filters.series,
     }
     statement = statement.where(*(column == value for column, value in equal.items() if value is not None))
-    if asked.numbers is not None:
-        statement = statement.where(NumberAudit.reservation_uuid.in_(asked.numbers))
-    if asked.since is not None:
-        statement = statement.where(NumberAudit.created_at >= asked.since)
-    if asked.until is not None:
-        statement = statement.where(NumberAudit.created_at < asked.until)
+    if filters.numbers is not None:
+        statement = statement.where(NumberAudit.reservation_uuid.in_(filters.numbers))
+    if filters.since is not None:
+        statement = statement.where(NumberAudit.created_at >= filters.since)
+    if filters.until is not None:
+        statement = statement.where(NumberAudit.created_at < filters.until)
     statement = newest_first(
         statement, at=NumberAudit.created_at, public_id=NumberAudit.public_id, cursor=cursor, limit=limit
     )
@@ -63,7 +63,7 @@ async def operations_page(
 
 
 async def entries_printed_as(session: AsyncSession, *, project_id: int, number: str) -> Sequence[UUID]:
-    """Return the entries of the ledger of which any form was ever printed so."""
+    """Return the ledger entries that ever had this rendering."""
     statement = (
         sa.select(LedgerEntry.public_id)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)

@@ -1,4 +1,4 @@
-"""What the register finds: series by their names, and numbers by a part of any form in which they were ever printed."""
+"""Search of series by name, and of numbers by part of any printed form."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,8 +12,8 @@ from saraban.numbering.register.schemas import SeriesOut
 from saraban.numbering.series.models import COUNTERS, LedgerEntry, NumberCounter, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
-_other = aliased(LedgerEntry, name="other")
-_NAMES = 500
+_other_entry = aliased(LedgerEntry, name="other")
+_NAMES_PER_READ = 500
 _LAST_LETTER = "\U0010ffff"
 
 
@@ -25,10 +25,10 @@ async def series_page(
     after: str | None,
     limit: int,
 ) -> Sequence[SeriesOut]:
-    """Return the series of a project by name, those above `after`, whether they count or have numbers only."""
+    """Return series of a project by name, with or without a counter."""
     counted = await _counted_series(session, place, text=text, after=after, limit=limit)
-    upto = counted[-1].series if len(counted) == limit else None
-    others = await _uncounted_series(session, place, text=text, after=after, upto=upto, limit=limit)
+    last_name = counted[-1].series if len(counted) == limit else None
+    others = await _uncounted_series(session, place, text=text, after=after, upto=last_name, limit=limit)
     return sorted([*counted, *others], key=lambda row: row.series)[:limit]
 
 
@@ -58,12 +58,12 @@ async def _counted_series(
 
 
 async def series_of(session: AsyncSession, *, columns: Sequence[str], keys: Collection[int]) -> Sequence[AnyRow]:
-    """Rows of (project code, series, last number, the columns): those that refer to rows of master data."""
-    referring = [COUNTERS.c[name] for name in columns]
+    """Return project code, series, last number and the columns, of counters that refer to `keys` in a column."""
+    references = [COUNTERS.c[name] for name in columns]
     statement = (
-        sa.select(Project.project_code, NumberCounter.series, NumberCounter.last_number, *referring)
+        sa.select(Project.project_code, NumberCounter.series, NumberCounter.last_number, *references)
         .join(Project, Project.id == NumberCounter.project_id)
-        .where(sa.or_(*(column.in_(keys) for column in referring)))
+        .where(sa.or_(*(column.in_(keys) for column in references)))
         .where(NumberCounter.range == 0, NumberCounter.last_number > 0)
         .order_by(Project.project_code, NumberCounter.series)
     )
@@ -71,11 +71,11 @@ async def series_of(session: AsyncSession, *, columns: Sequence[str], keys: Coll
 
 
 def _highest(project_id: InstrumentedAttribute[int], series: InstrumentedAttribute[str]) -> sa.ScalarSelect[int]:
-    """By the end of the index: MariaDB would read the whole series for a maximum."""
+    """Read the end of the index: for `max` MariaDB would read the whole series."""
     return (
-        sa.select(_other.sequence_number)
-        .where(_other.project_id == project_id, _other.series == series, _other.range == 0)
-        .order_by(_other.sequence_number.desc())
+        sa.select(_other_entry.sequence_number)
+        .where(_other_entry.project_id == project_id, _other_entry.series == series, _other_entry.range == 0)
+        .order_by(_other_entry.sequence_number.desc())
         .limit(1)
         .scalar_subquery()
     )
@@ -84,31 +84,31 @@ def _highest(project_id: InstrumentedAttribute[int], series: InstrumentedAttribu
 async def _uncounted_series(
     session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, upto: str | None, limit: int
 ) -> Sequence[SeriesOut]:
-    """Return the series that the ledger has and no counter, above `after`, none above `upto`."""
-    found: list[SeriesOut] = []
+    """Return series of the ledger without a counter, above `after` and below `upto`."""
+    series: list[SeriesOut] = []
     on_sqlite = session.get_bind().dialect.name == "sqlite"
-    while len(found) < limit:
-        names = _names(place.project, text, after, upto, most=_NAMES, on_sqlite=on_sqlite)
+    while len(series) < limit:
+        names = _name_statement(place.project, text, after, upto, most=_NAMES_PER_READ, on_sqlite=on_sqlite)
         rows = (await session.execute(names)).all()
-        found += await _by_first_number(session, place, [first for _, first in rows if first is not None])
-        if len(rows) < _NAMES:
+        series += await _find_series(session, place, [first for _, first in rows if first is not None])
+        if len(rows) < _NAMES_PER_READ:
             break
         after = rows[-1][0]
-    return found[:limit]
+    return series[:limit]
 
 
-def _names(
+def _name_statement(
     project_id: int, text: str | None, after: str | None, upto: str | None, *, most: int, on_sqlite: bool
 ) -> AnySelect:
-    """Names in the ledger, each with the key of its first number where it fits and has no counter."""
+    """Select series names, each with the key of its first number if it matches and has no counter."""
     bounds = [LedgerEntry.project_id == project_id]
     if upto is not None:
         bounds.append(LedgerEntry.series < upto)
-    name = _each_by_a_seek(bounds, after, most) if on_sqlite else _each_of_a_group(bounds, after, most)
-    counted = sa.exists().where(
+    name = _names_by_recursion(bounds, after, most) if on_sqlite else _names_by_grouping(bounds, after, most)
+    has_counter = sa.exists().where(
         NumberCounter.project_id == project_id, NumberCounter.series == name.c.series, NumberCounter.range == 0
     )
-    fits = name.c.series.contains(text, autoescape=True) if text else sa.true()
+    matches = name.c.series.contains(text, autoescape=True) if text else sa.true()
     first = (
         sa.select(LedgerEntry.id)
         .where(LedgerEntry.project_id == project_id, LedgerEntry.series == name.c.series)
@@ -118,14 +118,14 @@ def _names(
         .scalar_subquery()
     )
     return (
-        sa.select(name.c.series, sa.case((sa.or_(counted, ~fits), None), else_=first))
+        sa.select(name.c.series, sa.case((sa.or_(has_counter, ~matches), None), else_=first))
         .where(name.c.series.is_not(None))
         .order_by(name.c.series)
     )
 
 
-def _each_of_a_group(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.Subquery:
-    """MariaDB steps from one name to the next when it is told to; by itself it reads a million numbers of one series."""
+def _names_by_grouping(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.Subquery:
+    """Force the index for grouping; otherwise MariaDB reads every number of a series."""
     statement = (
         sa.select(LedgerEntry.series)
         .with_hint(LedgerEntry, "FORCE INDEX FOR GROUP BY (idx_docnum_ledger_series)", "mariadb")
@@ -139,17 +139,17 @@ def _each_of_a_group(bounds: list[sa.ColumnElement[bool]], after: str | None, mo
     return statement.subquery("name")
 
 
-def _each_by_a_seek(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.CTE:
-    """SQLite knows no such step: one subquery after the other takes it."""
-    here = sa.select(LedgerEntry.series).where(*bounds).order_by(LedgerEntry.series).limit(1)
-    begin = here if after is None else here.where(LedgerEntry.series > after)
+def _names_by_recursion(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.CTE:
+    """Step through the index with a recursive query, since SQLite has no loose index scan."""
+    names = sa.select(LedgerEntry.series).where(*bounds).order_by(LedgerEntry.series).limit(1)
+    begin = names if after is None else names.where(LedgerEntry.series > after)
     name = sa.select(begin.scalar_subquery().label("series"), sa.literal(1).label("place")).cte("name", recursive=True)
-    following = here.where(LedgerEntry.series > name.c.series).correlate(name).scalar_subquery()
+    following = names.where(LedgerEntry.series > name.c.series).correlate(name).scalar_subquery()
     return name.union_all(sa.select(following, name.c.place + 1).where(name.c.series.is_not(None), name.c.place < most))
 
 
-async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Sequence[int]) -> Sequence[SeriesOut]:
-    """Series that were never drawn from, by their first numbers."""
+async def _find_series(session: AsyncSession, place: RegisterPlace, keys: Sequence[int]) -> Sequence[SeriesOut]:
+    """Return never counted series by the keys of their first numbers."""
     if not keys:
         return []
     statement = (
@@ -174,14 +174,13 @@ async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Se
 
 async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str, limit: int) -> Sequence[AnyRow]:
     """
-    Return numbers of a project that were ever printed with `text` in them, each once, those that begin with it first.
+    Return distinct numbers with `text` in any printed form; those that begin with it come first.
 
-    Other than by its beginning, a part is looked for in every printed number, along the index that has them; a whole number
-    is not.
+    The scan of all printed forms is skipped if the prefixes fill the page or one of them is the exact number.
     """
     printed = NumberRendering.document_number
-    found: dict[int, AnyRow] = {}
-    for fits in (
+    numbers: dict[int, AnyRow] = {}
+    for condition in (
         sa.and_(printed >= text, printed < text + _LAST_LETTER),
         sa.func.instr(sa.func.upper(printed), text.upper()) > 0,
     ):
@@ -198,14 +197,14 @@ async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str
                 LedgerEntry.replaced_by_uuid,
             )
             .join_from(NumberRendering, LedgerEntry, LedgerEntry.id == NumberRendering.reservation_id)
-            .where(NumberRendering.project_id == place.project, fits)
+            .where(NumberRendering.project_id == place.project, condition)
             .where(*place.of(LedgerEntry.originator_organization_id))
             .order_by(printed)
             .limit(limit)
             .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
         )
         for row in await session.execute(statement):
-            found.setdefault(row.id, row)
-        if len(found) >= limit or any(one.printed == text for one in found.values()):
+            numbers.setdefault(row.id, row)
+        if len(numbers) >= limit or any(match.printed == text for match in numbers.values()):
             break
-    return list(found.values())[:limit]
+    return list(numbers.values())[:limit]

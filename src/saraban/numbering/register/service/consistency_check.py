@@ -1,4 +1,4 @@
-"""The check of numbers: whether counters, ledger, audit, renderings and documents agree."""
+"""The consistency check of counters, ledger, audit, renderings and documents."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,25 +35,24 @@ async def check_consistency(
     db: Database, *, carriers: Sequence[NumberedDocuments], progress: Progress = lambda _done, _total: None
 ) -> AsyncIterator[Discrepancy]:
     """
-    Name whatever two of the records disagree about, in the order in which it is found.
+    Return the disagreements between records, in the order in which they are found.
 
-    A page is compared in one snapshot. A snapshot lasts about two seconds: an open one makes an online `ALTER TABLE`
-    wait, and keeps the database from removing old versions of rows. A page with a discrepancy is compared once more in a
-    new snapshot, and what is found both times is reported.
+    A page is compared in one snapshot of about two seconds: longer ones delay an online `ALTER TABLE` and the removal
+    of old row versions. A page with discrepancies is compared again in a new snapshot; only those found twice count.
 
-    :param carriers: the registers whose documents carry numbers
+    :param carriers: the registers whose documents have numbers
     """
     async with db.reading() as session:
         total = await consistency.count_rows(session, carriers)
     check = _Check(db, carriers, total, progress)
     while check.pages:
-        # Another snapshot begins also where a table was altered after the last one began.
+        # `repeat` begins another snapshot also after a table was altered.
         for discrepancy in await db.repeat(check.compare_pages):
             yield discrepancy
 
 
 class _Page(Protocol):
-    """A page of one of the records, which is still to be compared."""
+    """A page of records that is still to be compared."""
 
     async def compare(self, session: AsyncSession) -> "_Compared": ...
 
@@ -61,10 +60,8 @@ class _Page(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Compared:
     """
-    What a page showed.
-
-    :param following: the pages that come after it
-    :param rows: how many it has, as `progress` counts them
+    :param following: the pages to compare next
+    :param rows: rows of the page, as `progress` counts them
     """
 
     discrepancies: Sequence[Discrepancy]
@@ -73,7 +70,7 @@ class _Compared:
 
 
 class _Check:
-    """:ivar pages: the next one is the last in the list"""
+    """:ivar pages: a stack: the next page is the last"""
 
     def __init__(self, db: Database, carriers: Sequence[NumberedDocuments], total: int, progress: Progress) -> None:
         self._db = db
@@ -88,7 +85,7 @@ class _Check:
         ]
 
     async def compare_pages(self) -> Sequence[Discrepancy]:
-        """Compare pages in one snapshot until its time is over or a page has discrepancies; return those found twice."""
+        """Compare pages in one snapshot until its time ends or a page has discrepancies; return confirmed ones."""
         async with self._db.snapshot() as session:
             end = monotonic() + SNAPSHOT_SECONDS
             while self.pages and monotonic() < end:
@@ -100,19 +97,21 @@ class _Check:
                 self.pages[-1:] = reversed(compared.following)
                 self._done += compared.rows
                 self._progress(self._done, max(self._total, self._done))
-                if confirmed := [one for one in compared.discrepancies if _subject(one) in suspected]:
+                if confirmed := [
+                    discrepancy for discrepancy in compared.discrepancies if _subject(discrepancy) in suspected
+                ]:
                     return confirmed
         return ()
 
 
 def _subject(discrepancy: Discrepancy) -> tuple[str, ...]:
-    """What a discrepancy is about: its detail may have gone on counting meanwhile."""
+    """Identify a discrepancy without its detail, which may change between snapshots."""
     return (discrepancy.what, discrepancy.project, discrepancy.about)
 
 
 @dataclass(frozen=True, slots=True)
 class _CounterPage:
-    """:param is_counted: counters; otherwise the series of the ledger that have none"""
+    """:param is_counted: counters; otherwise series of the ledger without a counter"""
 
     is_counted: bool
     after: consistency.CounterPlace | None = None
@@ -127,12 +126,12 @@ class _CounterPage:
 @dataclass(frozen=True, slots=True)
 class _SeriesPage:
     """
-    Sequences of one counter in order: what is missing between them, and what the counter does not explain.
+    A page of one counter's numbers: gaps, and numbers that the counter does not explain.
 
     :param seen: the last sequence before the page
-    :param position: sequence and key behind which it begins
-    :param before: the number before it, and the audit row of its issue
-    :param drawn: the highest sequence that was drawn, of a counter that has no row
+    :param position: sequence and key after which it begins
+    :param before: the previous number, and its issuing audit row
+    :param drawn: the highest issued sequence, of a counter without a row
     """
 
     counter: CounterRow
@@ -149,38 +148,38 @@ class _SeriesPage:
         page = replace(self, drawn=drawn)
         numbers = await consistency.sequences(session, counter, after=self.position, limit=PAGE)
         compared = page.compare_plain(numbers, counted) or await page.compare_each(session, counted)
-        # Where a counter is missing, it must have stood where the last number was drawn.
+        # A missing counter is reported once, at the start of its series.
         if last is None and drawn and self.position == (0, 0):
             missing = Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series)
             return replace(compared, discrepancies=[missing, *compared.discrepancies])
         return compared
 
     def compare_plain(self, numbers: Sequence[tuple[int, str]], last: int) -> _Compared | None:
-        """:returns: None where the numbers have to be looked at one by one"""
+        """:returns: None where the numbers need a full check"""
         is_full = len(numbers) == PAGE
-        # A page of one sequence alone (an old register has them) would be the next page, too.
+        # A page of a single sequence, as in old registers, would repeat itself.
         is_same = is_full and numbers[0][0] == numbers[-1][0]
         if is_same or not are_plain(numbers, seen=self.seen, counter=last, most=PAGE):
             return None
         if not is_full:
             return _Compared((), ())
-        # The next page begins with the last number of this one: it may have been issued twice.
+        # The next page repeats the last sequence, which may have been issued twice.
         before = numbers[-1][0] - 1
         return _Compared((), [replace(self, seen=before, position=(before, consistency.HIGHEST_KEY))])
 
     async def compare_each(self, session: AsyncSession, last: int) -> _Compared:
         counter = self.counter
         entries = await consistency.ledger_numbers(session, counter, after=self.position, limit=PAGE)
-        ended = len(entries) < PAGE
+        is_last = len(entries) < PAGE
         operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
         gaps, resets = await ledger.gaps_of(
             session, project_id=counter.project_id, series=counter.series, counter=counter.range
         )
-        issued = {key: issue for key, those in operations.items() if (issue := issuing_operation(those)) is not None}
+        issued = {key: issue for key, rows in operations.items() if (issue := issuing_operation(rows)) is not None}
         check = SeriesCheck(counter, last, resets, self.before)
-        lines = ledger_lines(entries, after=self.seen, counter=last, gaps=gaps, upto=None if ended else 0)
+        lines = ledger_lines(entries, after=self.seen, counter=last, gaps=gaps, upto=None if is_last else 0)
         discrepancies = list(check.along(lines, issued))
-        if ended:
+        if is_last:
             return _Compared(discrepancies, ())
         end = entries[-1]
         seen, position = max(self.seen, end.sequence), (end.sequence, end.id)
@@ -193,7 +192,7 @@ _values = lru_cache(maxsize=4096)(orjson.loads)
 
 @dataclass(frozen=True, slots=True)
 class _LedgerPage:
-    """Numbers of the ledger that are not what the other records say; those that are plain are not looked at further."""
+    """A page of the ledger; only numbers that are not plain get a full check."""
 
     carriers: Sequence[NumberedDocuments]
     after: int = 0
@@ -206,14 +205,16 @@ class _LedgerPage:
         entries = await consistency.numbers_of(session, doubtful)
         operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
         renderings = await consistency.renderings_of(session, doubtful)
-        linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
+        linked = [
+            linked_id for entry in entries for linked_id in (entry.replaces, entry.replaced_by) if linked_id is not None
+        ]
         links = await consistency.links_of(session, linked)
         holders = {entry.holder for entry in entries if entry.holder is not None}
         documents = await consistency.documents_of(session, self.carriers, list(holders))
         discrepancies = [
-            wrong
+            discrepancy
             for entry in entries
-            for wrong in check_number(
+            for discrepancy in check_number(
                 entry,
                 operations=operations.get(entry.public_id, []),
                 renderings=renderings.get(entry.id, ()),
@@ -226,22 +227,22 @@ class _LedgerPage:
 
 @dataclass(frozen=True, slots=True)
 class _AuditPage:
-    """Rows of the audit whose number the ledger does not have."""
+    """Audit rows whose number is missing from the ledger."""
 
     after: int = 0
 
     async def compare(self, session: AsyncSession) -> _Compared:
         rows, count, last = await consistency.orphaned_operations(session, above=self.after, limit=PAGE)
-        lost: dict[UUID, Discrepancy] = {}
+        discrepancies: dict[UUID, Discrepancy] = {}
         for public_id, operation, number, project in rows:
             about = number or str(public_id)
-            lost.setdefault(public_id, Discrepancy(DiscrepancyKind.LEDGER_MISSING, project, about, operation))
-        return _Compared(list(lost.values()), () if last is None else [replace(self, after=last)], count)
+            discrepancies.setdefault(public_id, Discrepancy(DiscrepancyKind.LEDGER_MISSING, project, about, operation))
+        return _Compared(list(discrepancies.values()), () if last is None else [replace(self, after=last)], count)
 
 
 @dataclass(frozen=True, slots=True)
 class _DocumentPage:
-    """Documents whose number is not theirs."""
+    """Documents whose number is missing or belongs to another holder."""
 
     register: NumberedDocuments
     after: int = 0

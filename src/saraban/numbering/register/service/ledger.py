@@ -1,7 +1,4 @@
-"""
-The register of numbers: the series of a project, the ledger of each, a search, and how full the fullest are. One number
-with everything that became of it, what the reader may still do with it, and where an old number leads.
-"""
+"""The number register: series, ledgers, search, utilization, and the history of single numbers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,16 +45,16 @@ from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
 _IN_USE = timedelta(days=60)
-_LOOKED_AT = 200
-_SHOWN = 20
+_MOST_MEASURED = 200
+_MOST_REPORTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesLedger:
     """
-    A page of the account of a series.
+    A page of a series' ledger.
 
-    :param counter: where the main counter stands; nothing above it is missing
+    :param counter: last number of the main counter
     """
 
     project_code: str
@@ -69,26 +66,26 @@ class SeriesLedger:
 
 @dataclass(frozen=True, slots=True)
 class ViewedRegister:
-    """A project whose register the caller may see, whole or what was issued for organizations of theirs."""
+    """A project and the visible part of its register: all of it, or the caller's organizations."""
 
     project: ProjectRef
     place: RegisterPlace
 
 
 async def viewed_register(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ViewedRegister:
-    """:raises Forbidden: for who may see the counters neither of the project nor of an organization"""
+    """:raises Forbidden: when the caller may see the counters of neither the project nor an organization"""
     project = await projects.find_project(session, public_id=public_id, pointer="query:projectPublicId")
     caller = ctx.caller
     if caller.may(VIEW_COUNTERS, Scope(project=project.id)):
         return ViewedRegister(project, RegisterPlace(project.id))
-    own = frozenset(
-        one
-        for one in (await projects.own_scope(ctx, session, project.id)).organizations
-        if caller.may(VIEW_COUNTERS, Scope(organizations=frozenset({one})))
+    organizations = frozenset(
+        organization
+        for organization in (await projects.own_scope(ctx, session, project.id)).organizations
+        if caller.may(VIEW_COUNTERS, Scope(organizations=frozenset({organization})))
     )
-    if not own:
+    if not organizations:
         caller.require(VIEW_COUNTERS, Scope(project=project.id))
-    return ViewedRegister(project, RegisterPlace(project.id, own))
+    return ViewedRegister(project, RegisterPlace(project.id, organizations))
 
 
 async def list_series(
@@ -101,29 +98,29 @@ async def list_series(
     limit: int = 50,
 ) -> Page[SeriesOut]:
     """
-    Return the series of a project by name: those that count, and those that were only imported or stated.
+    Return the series of a project by name, with or without a counter.
 
-    :param text: only those whose name contains it
-    :raises Forbidden: for who may see the counters neither of the project nor of an organization; who sees those of an
-        organization finds the series that were begun for it or have a number of its own
+    A caller limited to organizations gets the series begun for them or containing their numbers.
+
+    :raises Forbidden: when the caller may see the counters of neither the project nor an organization
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     text = fold(text) if text else None
     mark = list_mark("series", str(project_public_id), text or "")
     after = decode_cursor(cursor, mark, str)[0] if cursor else None
     rows = await search.series_page(session, viewed.place, text=text, after=after, limit=limit + 1)
-    more = len(rows) > limit
-    return Page(list(rows[:limit]), encode_cursor(mark, rows[limit - 1].series) if more else None)
+    has_more = len(rows) > limit
+    return Page(list(rows[:limit]), encode_cursor(mark, rows[limit - 1].series) if has_more else None)
 
 
 async def series_printing(
     session: AsyncSession, *, columns: Sequence[str], texts: Mapping[int, str]
 ) -> list[tuple[str, str, int]]:
     """
-    Return the series that print rows of master data, each with the code of its project and its last number.
+    Return project code, series and last number of the series that print rows of master data.
 
     :param columns: of the counters, that refer to the rows
-    :param texts: what numbers print, by the keys of the rows
+    :param texts: printed text by key of the row
     """
     rows = await search.series_of(session, columns=columns, keys=texts)
     return [
@@ -137,15 +134,15 @@ async def search_numbers(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, text: str, limit: int = 20
 ) -> list[FoundNumberOut]:
     """
-    Find numbers by any form in which they were ever printed, or a part of one: of former revisions and replaced ones too.
+    Find numbers by part of any form they ever had, including former revisions and replaced numbers.
 
-    :raises Forbidden: as for the series; who sees those of an organization finds its numbers
+    :raises Forbidden: as `list_series`; a caller limited to organizations finds only their numbers
     """
     viewed = await viewed_register(ctx, session, project_public_id)
-    wanted = fold(text).strip()
+    part = fold(text).strip()
     numbers = []
-    for row in await search.find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else ():
-        last = await _last_in_place(ctx, session, row.replaced_by_uuid) if row.replaced_by_uuid else None
+    for row in await search.find_numbers(session, viewed.place, text=part, limit=limit) if part else ():
+        last = await _find_replacement(ctx, session, row.replaced_by_uuid) if row.replaced_by_uuid else None
         number = FoundNumberOut.from_object(
             row,
             status=row.document_number_status,
@@ -168,12 +165,12 @@ async def series_ledger(
     limit: int = 50,
 ) -> SeriesLedger:
     """
-    Return what became of the numbers of a series, in order, holes with their reasons among them.
+    Return the numbers of a series in order, with explained gaps between them.
 
-    :param first: the sequence to begin with, where no cursor says it
-    :param limit: numbers on a page; its holes come on top
-    :raises NotFound: for a series that never counted and has no number, and for another organization's to who may not see it
-    :raises Forbidden: for who may see the counters neither of the project nor of an organization
+    :param first: the first sequence, without a cursor
+    :param limit: numbers on a page; gaps do not count
+    :raises NotFound: for an empty series, and for one that the caller may not see
+    :raises Forbidden: when the caller may see the counters of neither the project nor an organization
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     project, organizations = viewed.project, viewed.place.organizations
@@ -186,56 +183,58 @@ async def series_ledger(
     begun_for = (
         counter.originator if counter else await ledger.first_originator(session, project_id=project.id, series=series)
     )
-    ours = organizations is None or begun_for in organizations
-    if begun_for is None or not (ours or await ledger.has_number_in(session, viewed.place, series)):
+    is_visible = organizations is None or begun_for in organizations
+    if begun_for is None or not (is_visible or await ledger.has_number_in(session, viewed.place, series)):
         raise NotFound("There is no such series.")
     last = counter.last_number if counter else 0
     ranges = await ledger.ranges_of(session, project_id=project.id, series=series)
     rows = await ledger.numbers_page(session, viewed.place, series=series, ranges=ranges, after=after, limit=limit + 1)
-    more = len(rows) > limit
-    if more:
-        rows = _whole(rows[:limit], following=rows[limit])
+    has_more = len(rows) > limit
+    if has_more:
+        rows = _complete_sequences(rows[:limit], following=rows[limit])
     gaps, _ = await ledger.gaps_of(
         session,
         project_id=project.id,
         series=series,
-        within=SequenceRange(after + 1, rows[-1].sequence if more else LARGEST),
+        within=SequenceRange(after + 1, rows[-1].sequence if has_more else LARGEST),
         organizations=organizations,
     )
     lines = [
-        _shown_to(organizations, line)
-        for line in ledger_lines(rows, after=after, counter=last, gaps=gaps, upto=0 if more else None)
+        _redact_line(organizations, line)
+        for line in ledger_lines(rows, after=after, counter=last, gaps=gaps, upto=0 if has_more else None)
     ]
-    return SeriesLedger(project.code, series, last, lines, encode_cursor(mark, rows[-1].sequence) if more else None)
+    return SeriesLedger(project.code, series, last, lines, encode_cursor(mark, rows[-1].sequence) if has_more else None)
 
 
-def _shown_to(organizations: Collection[int] | None, line: LedgerLine[NumberRow]) -> LedgerLine[NumberRow]:
-    """A number of another organization in a series that several share is a place without a name."""
+def _redact_line(organizations: Collection[int] | None, line: LedgerLine[NumberRow]) -> LedgerLine[NumberRow]:
+    """Hide another organization's number behind a gap."""
     if line.entry is None or organizations is None or line.entry.originator in organizations:
         return line
     return replace(line, entry=None, gap=Gap(SequenceRange(line.first, line.last), GapReason.OTHER_ORGANIZATION))
 
 
-def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[NumberRow]:
-    """A page ends between two sequences, never within one that two widths have printed."""
-    kept = [row for row in rows if row.sequence != following.sequence]
-    return kept or rows
+def _complete_sequences(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[NumberRow]:
+    """End the page between two sequences, since two widths can print one sequence twice."""
+    complete_rows = [row for row in rows if row.sequence != following.sequence]
+    return complete_rows or rows
 
 
 async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[SeriesUtilization]:
-    """Bring the metric up to date: few series, however many there are."""
-    rows = await ledger.fullest_series(session, since=now - _IN_USE, most=_LOOKED_AT)
-    used = [
+    """Update the metric of the fullest series."""
+    rows = await ledger.fullest_series(session, since=now - _IN_USE, most=_MOST_MEASURED)
+    utilizations = [
         SeriesUtilization(project, series, last / (10**width - 1))
         for project, series, last, template in rows
         if (width := _width(template))
     ]
-    monitoring.UTILIZATION.series = sorted(used, key=lambda one: one.ratio, reverse=True)[:_SHOWN]
+    monitoring.UTILIZATION.series = sorted(utilizations, key=lambda utilization: utilization.ratio, reverse=True)[
+        :_MOST_REPORTED
+    ]
     return monitoring.UTILIZATION.series
 
 
 def _width(template: str | None) -> int:
-    """0 where a number of old was taken over without a format that can be read."""
+    """Return 0 for a migrated number without a readable format."""
     try:
         return Template.parse(template or "", drawing=True).width
     except TemplateInvalid:
@@ -244,14 +243,14 @@ def _width(template: str | None) -> int:
 
 async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOperation]:
     """
-    Return what was done with a number, oldest first.
+    Return the operations on a number, oldest first.
 
-    :raises NotFound: when nothing was ever printed like it
+    :raises NotFound: when the number was never printed
     """
-    found = await ledger.operations_of_number(session, fold(number))
-    if not found:
+    operations = await ledger.operations_of_number(session, fold(number))
+    if not operations:
         raise NotFound(f"No document was ever numbered {number}.")
-    return found
+    return operations
 
 
 async def holders_of_number(session: AsyncSession, *, number: str) -> frozenset[UUID]:
@@ -260,7 +259,7 @@ async def holders_of_number(session: AsyncSession, *, number: str) -> frozenset[
 
 @dataclass(frozen=True, slots=True)
 class NumberResolution:
-    """The entry a number was printed for, and the one that is in its place now; the same where nothing replaced it."""
+    """The entry that had the number, and the entry that replaces it now; the same if it was not replaced."""
 
     asked: LedgerEntry
     current: LedgerEntry
@@ -270,37 +269,37 @@ async def resolve_number(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, number: str, register: str = DOCUMENTS
 ) -> NumberResolution:
     """
-    Find what a number printed in a register became, however often it was replaced since.
+    Find the current replacement of a number that a register ever printed.
 
-    :raises NotFound: also where the caller neither administers the project nor is one of the number's parties
+    :raises NotFound: also when the caller neither administers the project nor is a party of the number
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     entry = await by_printed_number(session, project_id=project.id, number=fold(number), register=register)
     if entry is None or not may_see(ctx, entry):
         raise NotFound("No such number is known here.")
-    current = await _last_in_place(ctx, session, entry.replaced_by_uuid) if entry.replaced_by_uuid else None
+    current = await _find_replacement(ctx, session, entry.replaced_by_uuid) if entry.replaced_by_uuid else None
     return NumberResolution(entry, current or entry)
 
 
-async def _last_in_place(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> LedgerEntry | None:
-    """Follow the numbers that took each other's place, from this one on and as far as the caller may see them."""
+async def _find_replacement(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> LedgerEntry | None:
+    """Follow replacements from `public_id` as far as the caller may see them."""
     current, seen = None, set[UUID]()
     following: UUID | None = public_id
     while following is not None and following not in seen:
         seen.add(following)
-        found = await by_public_id(session, following)
-        if found is None or not may_see(ctx, found):
+        entry = await by_public_id(session, following)
+        if entry is None or not may_see(ctx, entry):
             break
-        current, following = found, found.replaced_by_uuid
+        current, following = entry, entry.replaced_by_uuid
     return current
 
 
 async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
-    """Return the code of the RFA type that a number was issued for; None for what is no RFA."""
+    """Return the RFA type code that a number was issued for; None for other documents."""
     issued_for = await recorded_issue(session, number)
     if issued_for is not None:
-        found = orjson.loads(issued_for[1]).get("rfaType")
-        return str(found) if found else None
+        rfa_type = orjson.loads(issued_for[1]).get("rfaType")
+        return str(rfa_type) if rfa_type else None
     entry = await by_public_id(session, number)
     return entry.format_values.get(RFA_TYPE) if entry else None
 
@@ -308,10 +307,10 @@ async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
 @dataclass(frozen=True, slots=True)
 class NumberHistory:
     """
-    :param neighbours: the numbers it replaces and was replaced by, as they are printed now; those that the reader may see
-    :param may_void: the reader may make it void now
-    :param may_replace: and have another drawn for the same parties
-    :param may_settle: it is the reader's own reservation, to confirm or give up, and not yet over by the database's clock
+    :param neighbours: visible numbers that it replaces or is replaced by, by public id
+    :param may_void: the reader may void it now
+    :param may_replace: the reader may void it and issue another for the same parties
+    :param may_settle: it is the reader's own reservation, not expired by the database's clock
     """
 
     entry: LedgerEntry
@@ -328,16 +327,16 @@ class NumberHistory:
 
 
 async def number_history(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> NumberHistory:
-    """:raises NotFound: also for who neither sees the project's counters nor belongs to the number's originator"""
+    """:raises NotFound: also without access to the project's counters or the number's originator"""
     entry = await by_public_id(session, public_id)
     if entry is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")
     project, project_code, type_code = await project_and_type_of(session, entry)
     links = (entry.replaces_uuid, entry.replaced_by_uuid)
-    beside = [await by_public_id(session, one) for one in links if one is not None]
+    linked_entries = [await by_public_id(session, linked) for linked in links if linked is not None]
     may_void = _may_void(ctx.caller, entry)
     choice = await format_choice(session, public_id)
-    assert choice is not None, "the number was there a moment ago, and none is ever deleted"
+    assert choice is not None, "ledger rows are never deleted"
     return NumberHistory(
         entry=entry,
         format=choice,
@@ -346,7 +345,11 @@ async def number_history(ctx: RequestContext, session: AsyncSession, *, public_i
         type_code=type_code,
         renderings=await ledger.renderings(session, entry),
         history=await ledger.operations_on(session, public_id),
-        neighbours={one.public_id: one.document_number for one in beside if one is not None and may_see(ctx, one)},
+        neighbours={
+            linked.public_id: linked.document_number
+            for linked in linked_entries
+            if linked is not None and may_see(ctx, linked)
+        },
         may_void=may_void,
         may_replace=may_void and await recorded_issue(session, public_id) is not None,
         may_settle=_may_settle(ctx.caller, entry, now=await database_now(session)),
@@ -372,19 +375,19 @@ def _may_settle(caller: Caller, entry: LedgerEntry, *, now: datetime) -> bool:
 
 async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> NumberRequest:
     """
-    Return the request that draws a number for the same parties, type and codes as this one was issued for.
+    Return a request with the parties, type and codes that this number was issued for.
 
-    :raises NotFound: also for a number whose issue is not recorded: nobody knows what to issue another one for
+    :raises NotFound: also for a number whose issue is not recorded
     """
     entry = await by_public_id(session, public_id)
-    kept = await recorded_issue(session, public_id)
-    if entry is None or kept is None or not may_see(ctx, entry):
+    issue = await recorded_issue(session, public_id)
+    if entry is None or issue is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")
     project, _, type_code = await project_and_type_of(session, entry)
     detail = await projects.read_project(ctx, session, public_id=project)
-    issued_for = orjson.loads(kept[1])
-    organizations = {one.organization_code: one.public_id for one in detail.organizations}
-    contracts = {one.contract_code: one.public_id for one in detail.contracts}
+    issued_for = orjson.loads(issue[1])
+    organizations = {part.organization_code: part.public_id for part in detail.organizations}
+    contracts = {part.contract_code: part.public_id for part in detail.contracts}
     if issued_for["originator"] not in organizations:
         raise NotFound("The organization that the number was issued for has left the project.")
     return NumberRequest(
@@ -403,6 +406,6 @@ async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id:
 
 
 async def number_of_holder(ctx: RequestContext, session: AsyncSession, *, holder: UUID) -> UUID | None:
-    """Return the public id of the number that a document carries, to who may read the number's life."""
+    """Return the public id of a document's number, if the caller may read that number."""
     entry = await held_by(session, holder)
     return entry.public_id if entry is not None and may_see(ctx, entry) else None

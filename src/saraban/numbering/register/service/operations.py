@@ -1,4 +1,4 @@
-"""The audit of numbers as it is read: who issued, voided, skipped or reset what, for those who see the numbers of the project."""
+"""Reads of the number audit."""
 
 from uuid import UUID
 
@@ -20,35 +20,35 @@ from saraban.projects import service as projects
 async def list_operations(
     ctx: RequestContext,
     session: AsyncSession,
-    asked: NumberAuditQuery,
+    query: NumberAuditQuery,
     *,
     project_public_id: UUID,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[NumberOperation]:
     """
-    Return what was done with the numbers of a project, newest first.
+    Return the operations on a project's numbers, newest first.
 
     :raises NotFound: for a project that the caller may not see
-    :raises Forbidden: for who may not see the counters of the whole project
+    :raises Forbidden: without access to the counters of the whole project
     :raises Invalid: for a period that ends before it begins
     """
     project = await projects.visible_project(ctx, session, project_public_id)
     ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
-    since, until = moments_of_days(asked.since, asked.until, ctx.zone)
+    since, until = moments_of_days(query.since, query.until, ctx.zone)
     person, numbers = None, None
-    if asked.person is not None:
-        person = await _account(session, asked.person)
+    if query.person is not None:
+        person = await _find_account(session, query.person)
         if person is None:
             return Page([], None)
-    if asked.number is not None:
-        numbers = await operations.entries_printed_as(session, project_id=project.id, number=fold(asked.number))
+    if query.number is not None:
+        numbers = await operations.entries_printed_as(session, project_id=project.id, number=fold(query.number))
     search = OperationSearch(
         project.id,
-        operation=asked.operation,
+        operation=query.operation,
         person=person,
         numbers=numbers,
-        series=fold(asked.series) if asked.series is not None else None,
+        series=fold(query.series) if query.series is not None else None,
         since=since,
         until=until,
     )
@@ -56,9 +56,9 @@ async def list_operations(
     return page_of(rows, limit=limit, key=lambda row: (row.audit.created_at, row.audit.public_id))
 
 
-async def _account(session: AsyncSession, named: str) -> int | None:
+async def _find_account(session: AsyncSession, identifier: str) -> int | None:
     try:
-        found = await identity.look_up(session, public_ids=[UUID(named)])
+        matches = await identity.look_up(session, public_ids=[UUID(identifier)])
     except ValueError:
-        found = await identity.look_up(session, codes=[named])
-    return next((one.key for one in found if one.kind == "user"), None)
+        matches = await identity.look_up(session, codes=[identifier])
+    return next((match.key for match in matches if match.kind == "user"), None)

@@ -1,4 +1,4 @@
-"""The ledger of a project as a sheet."""
+"""Export of a project's ledger as a sheet."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -40,12 +40,11 @@ async def ledger_rows(
     series: str | None = None,
 ) -> AsyncIterator[list[object]]:
     """
-    Return the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
+    Return the numbers of a project in order of issue; times are local without a zone, as in sheets.
 
-    No connection is held while the taker of the rows is busy. Who may not have them is refused before the first row.
+    Access is checked before the first row. No connection is held while the caller handles rows.
 
-    :raises Forbidden: for who may see the counters neither of the project nor of an organization; who sees those of an
-        organization gets its numbers
+    :raises Forbidden: as `viewed_register`; a caller limited to organizations gets their numbers
     """
     async with db.reading() as session:
         viewed = await viewed_register(ctx, session, project_public_id)
@@ -62,13 +61,13 @@ async def _rows(
         async with db.reading() as session:
             page = await ledger.export_page(session, place, type_code=type_code, series=series, after=after, limit=PAGE)
         for row in page:
-            yield [*(_cell(cell, zone) for cell in row.cells), _why(row)]
+            yield [*(_cell(cell, zone) for cell in row.cells), _reason_words(row)]
         if len(page) < PAGE:
             return
         after = page[-1].id
 
 
-def _why(row: ExportedNumber) -> str:
+def _reason_words(row: ExportedNumber) -> str:
     reason = reason_of(row.source, row.format_source, row.narrowing)
     words = reason_text(reason, type_code=row.type_code, narrowing=row.narrowing)
     return f"{words.th} / {words.en}"
@@ -80,10 +79,10 @@ def _cell(cell: object, zone: ZoneInfo) -> object:
     return str(cell) if isinstance(cell, UUID) else cell
 
 
-async def write_export(path: Path, given: AsyncIterator[list[object]]) -> int:
+async def write_export(path: Path, rows: AsyncIterator[list[object]]) -> int:
     count = 0
     with SheetWriter(path, LEDGER_HEADINGS) as sheet:
-        async for row in given:
+        async for row in rows:
             sheet.add(row)
             count += 1
     return count

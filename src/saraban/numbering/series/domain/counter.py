@@ -1,4 +1,4 @@
-"""Counters: the key a number counts under, its period and what it prints, and the sequences that come next (REQ-NUM-03, REQ-FMT-09)."""
+"""Counter keys, periods, printed values and next sequences (REQ-NUM-03, REQ-FMT-09)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.states import RangeKind
 from saraban.numbering.series.domain.template import FormatKey, Template
 
-LARGEST: Final = 2**31 - 1  # that the columns hold
-LARGEST_STATED: Final = 999_999_999  # by a person: a typing error shall not use a series up
+LARGEST: Final = 2**31 - 1  # limit of the columns
+LARGEST_STATED: Final = 999_999_999  # limit for users, so that a typing error does not exhaust a series
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,8 +29,8 @@ class SequenceRange:
 @dataclass(frozen=True, slots=True)
 class RangeDraft:
     """
-    :param organization: the only one that may use a reserved range; None: whoever may issue from the series
-    :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
+    :param organization: the only one that may use a reserved range; None: every permitted issuer
+    :param confirmed_size: number of sequences; needed where it is large, or has more digits than the format
     """
 
     kind: RangeKind
@@ -47,7 +47,7 @@ class RangeDraft:
 
 def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collection[int] = ()) -> Iterator[int]:
     """
-    Return the sequences above `after` that may be issued, without end.
+    Yield the sequences above `after` that may be issued, endlessly.
 
     :param closed: sorted, not overlapping
     """
@@ -65,14 +65,14 @@ def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collec
 
 
 def sequence_ranges(sequences: Collection[int]) -> list[SequenceRange]:
-    """Fold single sequences into ranges, in order."""
-    folded: list[SequenceRange] = []
+    """Merge single sequences into ranges, in order."""
+    ranges: list[SequenceRange] = []
     for sequence in sorted(sequences):
-        if folded and folded[-1].last == sequence - 1:
-            folded[-1] = SequenceRange(folded[-1].first, sequence)
+        if ranges and ranges[-1].last == sequence - 1:
+            ranges[-1] = SequenceRange(ranges[-1].first, sequence)
         else:
-            folded.append(SequenceRange(sequence, sequence))
-    return folded
+            ranges.append(SequenceRange(sequence, sequence))
+    return ranges
 
 
 FISCAL_YEAR_BEGINS = 10  # on 1 October; named after the calendar year in which it ends
@@ -90,7 +90,7 @@ class Period:
 
     @classmethod
     def of(cls, moment: datetime, zone: ZoneInfo, *, year: int | None = None) -> Self:
-        """:param year: the stated A.D. year in the place of the moment's; the month stays that of the moment"""
+        """:param year: replaces the moment's A.D. year; the month stays"""
         local = moment.astimezone(zone)
         return cls(local.year if year is None else year, local.month)
 
@@ -114,7 +114,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class CounterKey:
-    """The specification's eight columns; sentinels: recipient -1, the others 0. Inside the process only."""
+    """The specification's eight columns, with sentinels: recipient -1, the others 0. Never leaves the process."""
 
     project_id: int
     originator_organization_id: int
@@ -128,7 +128,7 @@ class CounterKey:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCodes:
-    """The codes that a template can print; empty where the document has none."""
+    """The codes that a template can print; empty where a document has none."""
 
     project: str
     originator: str
@@ -158,7 +158,7 @@ def token_values(codes: PrintedCodes, *, period: Period) -> dict[str, str]:
 
 
 def printed_values(template: Template, values: Mapping[str, str]) -> dict[str, str]:
-    """Keep only what the template prints: what the ledger stores to render it again (REQ-NUM-06)."""
+    """Return the values that the template prints, which the ledger stores for later renderings (REQ-NUM-06)."""
     return {name: values[name] for name in sorted(template.tokens & values.keys())}
 
 
@@ -168,18 +168,18 @@ def year_of_issue(moment: datetime, zone: ZoneInfo) -> int:
 
 def ad_year(year: int) -> int:
     """
-    Return the A.D. year of a year stated in either era: 2400 and above is B.E. (REQ-FMT-14).
+    Convert a year of either era to A.D.: 2400 and above is B.E. (REQ-FMT-14).
 
     :raises Invalid: for a year outside 1950 to 2150 A.D.
     """
     christian = year - BUDDHIST_OFFSET if year >= EARLIEST_BUDDHIST else year
-    if not 1950 <= christian <= 2150:  # no construction project is outside
+    if not 1950 <= christian <= 2150:
         raise invalid("/year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not valid.")
     return christian
 
 
 class SeriesKey(NamedTuple):
-    """Which counter: `range` is 0 for the main one."""
+    """:param range: 0 for the main counter"""
 
     project_id: int
     series: str
@@ -189,12 +189,12 @@ class SeriesKey(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class CounterState:
     """
-    Where a series stands; `version` guards the compare-and-set, and with it everything else that is remembered here.
+    State of a counter; `version` guards the compare-and-set, and thereby all that is remembered here.
 
-    :param closed: the ranges that the main counter steps over; for a kept range, none
-    :param end: the last sequence of a kept range
-    :param formats: what each format of the project is for, to its row's key and version
-    :param contested: another server draws from the series too, so that what is remembered will have moved
+    :param closed: ranges that the main counter skips; empty for a reserved range
+    :param end: the last sequence of a reserved range
+    :param formats: id and version of each format of the project
+    :param contested: another server issues from the series too, so that a remembered state is probably outdated
     """
 
     last_number: int
@@ -206,7 +206,7 @@ class CounterState:
 
 
 class SequenceExhausted(DomainError):
-    """The next sequence has more digits than the format allows, and the format says to refuse (REQ-FMT-03)."""
+    """The next sequence has too many digits for a format that refuses overflow (REQ-FMT-03), or is past its range."""
 
     kind, code = ErrorKind.CONFLICT, "SEQUENCE_EXHAUSTED"
     says = Text("เลขลำดับของชุดเลขที่นี้เต็มแล้ว", "This series has no numbers left.")
@@ -214,7 +214,7 @@ class SequenceExhausted(DomainError):
 
 
 class NumberTaken(DomainError):
-    """A new rendering of a number would equal one that another document holds."""
+    """Another document has, or had, the same number or one that looks like it."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_TAKEN"
     says = Text("เลขที่ “{number}” มีเอกสารอื่นใช้อยู่แล้ว", "The number “{number}” belongs to another document.")
@@ -222,7 +222,7 @@ class NumberTaken(DomainError):
 
 
 class NumberNotHeld(DomainError):
-    """The document holds no number that this operation could act on."""
+    """The document has no active number for this operation."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_NOT_HELD"
     says = Text("เอกสารนี้ไม่มีเลขที่ที่ใช้งานอยู่", "This document has no active number.")

@@ -1,29 +1,29 @@
-"""What the columns of numbering can hold: states, kinds and operations. Stored and JSON texts are the values."""
+"""Values of numbering columns: states, kinds, operations. The texts are stored and appear in JSON."""
 
 from enum import StrEnum
 from typing import Final
 
-DOCUMENTS: Final = "document"  # the register of all that is no drawing; each register of drawings has a name of its own
-SHOP_DRAWINGS: Final = "shop"  # the register of a drawing's number when the request names none
+DOCUMENTS: Final = "document"  # register of all documents except drawings
+SHOP_DRAWINGS: Final = "shop"  # default register of drawings
 DRAWING: Final = "DRAWING"  # the document type that has registers
 
 
 def register_of(type_code: str, stated: str | None = None) -> str:
-    """Return the register that a number of this type is unique in and counted in (REQ-NUM-27)."""
+    """Return the register in which a number of this type counts and is unique (REQ-NUM-27)."""
     return (stated or SHOP_DRAWINGS) if type_code == DRAWING else DOCUMENTS
 
 
 def series_in(register: str, series: str) -> str:
     """
-    Return the name of a series in a register: what two registers print alike they count apart (REQ-NUM-27).
+    Return the name of a series in a register; registers count separately even if they print alike (REQ-NUM-27).
 
-    No format prints a colon, so the name of a series of documents never begins like one of drawings.
+    Formats cannot print a colon, so the prefix never collides with a series of documents.
     """
     return series if register == DOCUMENTS else f"{register}:{series}"
 
 
 class NumberState(StrEnum):
-    """A number's state in the ledger. Only the first two can still change."""
+    """A number's state in the ledger; only the first two can change."""
 
     RESERVED = "RESERVED"
     CONFIRMED = "CONFIRMED"
@@ -33,7 +33,7 @@ class NumberState(StrEnum):
 
 
 class NumberSource(StrEnum):
-    """Where a number comes from: issued by its series, stated by hand, imported, or there before the ledger."""
+    """Origin of a number: issued by its series, manual, imported, or older than the ledger."""
 
     DRAW = "DRAW"
     OVERRIDE = "OVERRIDE"
@@ -42,7 +42,7 @@ class NumberSource(StrEnum):
 
 
 class OperationCode(StrEnum):
-    """What a row of the number audit records."""
+    """Operations in the number audit."""
 
     GENERATE = "GENERATE"
     RESERVE = "RESERVE"
@@ -65,24 +65,24 @@ class RenderingKind(StrEnum):
 
 
 class RangeKind(StrEnum):
-    """A range is reserved for somebody, with a counter of its own, or blocked."""
+    """KEPT: reserved, with a counter for itself. BARRED: blocked."""
 
     KEPT = "KEPT"
     BARRED = "BARRED"
 
 
-RANGE_RELEASED = "RELEASED"  # what the audit says of a range that is open again
+RANGE_RELEASED = "RELEASED"  # state of a released range in the audit
 
 
 class OverflowRule(StrEnum):
-    """What a format does when the digits of its sequence are exhausted."""
+    """Behaviour when the digits of a sequence are exhausted."""
 
     WIDEN = "widen"
     REFUSE = "refuse"
 
 
 class FormatSource(StrEnum):
-    """Which format numbered a document: the type's, the project's default, or the system's fallback."""
+    """Origin of a document's format: its type, the project's default, or the system's fallback."""
 
     SPECIFIC = "specific"
     DEFAULT = "default"

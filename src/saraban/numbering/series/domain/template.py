@@ -1,8 +1,8 @@
 """
-Number templates such as `{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}`: read, checked, printed.
+Number templates such as `{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}`: parse, check, render.
 
-Text in, text out. Counters, locks and clocks belong to the floors above. A template is parsed once and printed in one
-pass over its parts, so a code that itself contains `{SEQ:4}` or `$&` prints as it is (REQ-FMT-06).
+A template is parsed once and rendered in one pass, so a code that contains `{SEQ:4}` or `$&` prints as it is
+(REQ-FMT-06).
 """
 
 import re
@@ -36,16 +36,22 @@ from saraban.numbering.series.domain.tokens import (
 LONGEST_NUMBER = 255
 FALLBACK = "{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"
 _ALIASES = {"YEAR:BE": YEAR_BE, "YEAR:AD": YEAR_AD, "YY:BE": YY_BE, "YY:AD": YY_AD, "FY:BE": FISCAL_BE}
-_REPLACED = {"ORG": "{ORIGINATOR}", "TYPE": "{CORR_TYPE}", "YEAR": "{YEAR:B.E.}", "SEQ": "{SEQ:4}", "YY": "{YY:B.E.}"}
-_REPLACED["FY"] = "{FY:B.E.}"
+_OBSOLETE_TOKENS = {
+    "ORG": "{ORIGINATOR}",
+    "TYPE": "{CORR_TYPE}",
+    "YEAR": "{YEAR:B.E.}",
+    "SEQ": "{SEQ:4}",
+    "YY": "{YY:B.E.}",
+}
+_OBSOLETE_TOKENS["FY"] = "{FY:B.E.}"
 _TOKEN = re.compile(r"\{([^{}]*)\}")
 _SEQ = re.compile(r"SEQ:([1-9])\Z")
-# Thai and Latin letters, digits, the separators of the field, and brackets of the round kind.
+# Thai and Latin letters, digits, common separators, round brackets.
 _LITERAL = re.compile(r"[A-Za-z0-9\u0E01-\u0E3A\u0E40-\u0E4E\u0E50-\u0E59\-_./ ()&]")
 
 
 class TemplateInvalid(DomainError):
-    """The template breaks the grammar; each field problem carries the position and the token."""
+    """The template breaks the grammar; each field problem has position and token."""
 
     kind, code = ErrorKind.INVALID, "NUMBER_TEMPLATE_INVALID"
     says = Text("รูปแบบเลขที่เอกสารไม่ถูกต้อง", "The number format is not valid.")
@@ -53,7 +59,7 @@ class TemplateInvalid(DomainError):
 
 
 class NumberUnprintable(DomainError):
-    """A token of the template has no value here, or the number would be longer than 255 characters."""
+    """A token of the template has no value, or the number would exceed 255 characters."""
 
     kind, code = ErrorKind.INVALID, "NUMBER_UNPRINTABLE"
     says = Text("สร้างเลขที่เอกสารจากข้อมูลนี้ไม่ได้", "No number can be produced from this information.")
@@ -67,7 +73,7 @@ class TemplateText:
 
 @dataclass(frozen=True, slots=True)
 class TemplateToken:
-    """A placeholder; `width` is the least number of digits of `SEQ`, 0 for all others."""
+    """A placeholder; `width` is the minimum number of digits of `SEQ`, 0 for others."""
 
     name: str
     position: int
@@ -79,7 +85,7 @@ class TemplateToken:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template that passed the grammar. `text` is its one spelling: folded, aliases replaced."""
+    """A valid template; `text` is its canonical spelling: folded, aliases replaced."""
 
     text: str
     parts: tuple[TemplateText | TemplateToken, ...]
@@ -87,15 +93,15 @@ class Template:
     @classmethod
     def parse(cls, text: str, *, drawing: bool = False, pointer: str = "/template") -> Self:
         """
-        Check a template before anyone can draw a number with it.
+        Parse and check a template.
 
-        :param drawing: whether it is a drawing format; only those may print `{CATEGORY}`
-        :param pointer: the input field that faults are reported at
+        :param drawing: only drawing formats may print `{CATEGORY}`
+        :param pointer: input field of reported faults
         :raises TemplateInvalid: naming position (from 1) and token
         """
         folded = fold(text)
         parts = tuple(parse_part(folded, span, drawing=drawing, pointer=pointer) for span in part_spans(folded))
-        _check_whole(folded, parts, pointer)
+        _check_template(folded, parts, pointer)
         return cls("".join(part.text if isinstance(part, TemplateText) else str(part) for part in parts), parts)
 
     @property
@@ -112,26 +118,22 @@ class Template:
 
     @property
     def repeats_its_period(self) -> bool:
-        """Whether the month is printed without the year: January would be printed again every year."""
+        """Whether it prints the month without a year, so that next January repeats this one."""
         return self.tokens & PERIODS.keys() == {MONTH}
 
     def render(self, values: Mapping[str, str], *, sequence: int, revision: str) -> str:
-        """
-        Return the printed number.
-
-        :raises NumberUnprintable: for a token without a value, and past 255 characters
-        """
+        """:raises NumberUnprintable: for a token without a value, and past 255 characters"""
         return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, resets=True)
 
     def base(self, values: Mapping[str, str], *, sequence: int) -> str:
-        """Return the number with `{REV}` left out: what is unique for the life of a document (REQ-NUM-02)."""
+        """Return the number without `{REV}`, which is unique for the life of a document (REQ-NUM-02)."""
         return self._print(values, sequence=str(sequence).zfill(self.width), revision="", resets=True)
 
     def series(self, values: Mapping[str, str], *, resets: bool) -> str:
         """
-        Return the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (REQ-NUM-03).
+        Return the name of the series: the printed text without values of `{SEQ}` and `{REV}` (REQ-NUM-03).
 
-        :param resets: false leaves the period out too, so that the count goes on although it is printed (REQ-FMT-09)
+        :param resets: false replaces the period too, so that counting continues across printed periods (REQ-FMT-09)
         """
         return self._print(values, sequence="{SEQ}", revision="", resets=resets)
 
@@ -150,11 +152,11 @@ class Template:
             elif not resets and part.name in PERIODS:
                 printed.append(PERIODS[part.name])
             else:
-                printed.append(values.get(part.name) or _missing(part))
+                printed.append(values.get(part.name) or _refuse_missing(part))
         number = "".join(printed)
         if len(number) > LONGEST_NUMBER:
             raise NumberUnprintable(
-                fields=[_at("/", "too_long", "เลขที่ยาวเกิน 255 ตัวอักษร", "The number is longer than 255 characters.")]
+                fields=[_problem("/", "too_long", "เลขที่ยาวเกิน 255 ตัวอักษร", "The number is longer than 255 characters.")]
             )
         return number
 
@@ -168,11 +170,11 @@ _FIELD_OF = {
 }
 
 
-def _missing(token: TemplateToken) -> str:
+def _refuse_missing(token: TemplateToken) -> str:
     raise NumberUnprintable(
         f"{token} at position {token.position + 1} has no value.",
         fields=[
-            _at(
+            _problem(
                 _FIELD_OF.get(token.name, "/"),
                 "required",
                 "รูปแบบเลขที่ต้องใช้ {token} (ตำแหน่ง {position}) แต่ไม่มีค่า",
@@ -184,17 +186,17 @@ def _missing(token: TemplateToken) -> str:
     )
 
 
-def _at(pointer: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
+def _problem(pointer: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
     return FieldProblem(pointer, code, Text(th, en), values)
 
 
 def _refuse(pointer: str, code: str, th: str, en: str, *, position: int, token: str = "") -> TemplateInvalid:
-    problem = _at(pointer, code, th, en, position=position + 1, token=token)
+    problem = _problem(pointer, code, th, en, position=position + 1, token=token)
     return TemplateInvalid(problem.text.say("en", problem.values), fields=[problem])
 
 
 def part_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Return start and end of each part: whatever stands in braces, and what stands between."""
+    """Yield start and end of each part: text in braces, and text between."""
     end = 0
     for match in _TOKEN.finditer(text):
         if match.start() > end:
@@ -207,17 +209,17 @@ def part_spans(text: str) -> Iterator[tuple[int, int]]:
 
 def parse_part(text: str, span: tuple[int, int], *, drawing: bool, pointer: str) -> TemplateText | TemplateToken:
     """
-    Read one part of a template: a token with its braces, or what stands between two.
+    Parse one part of a template: a token with its braces, or literal text.
 
     :raises TemplateInvalid: naming position and token
     """
     match = _TOKEN.fullmatch(text, *span)
     if match is None:
-        return _literal(text, *span, pointer)
-    return _token(match[1], match.start(), drawing=drawing, pointer=pointer)
+        return _parse_literal(text, *span, pointer)
+    return _parse_token(match[1], match.start(), drawing=drawing, pointer=pointer)
 
 
-def _literal(text: str, start: int, end: int, pointer: str) -> TemplateText:
+def _parse_literal(text: str, start: int, end: int, pointer: str) -> TemplateText:
     for position in range(start, end):
         character = text[position]
         if character in "{}":
@@ -239,7 +241,7 @@ def _literal(text: str, start: int, end: int, pointer: str) -> TemplateText:
     return TemplateText(text[start:end])
 
 
-def _token(name: str, position: int, *, drawing: bool, pointer: str) -> TemplateToken:
+def _parse_token(name: str, position: int, *, drawing: bool, pointer: str) -> TemplateToken:
     name = _ALIASES.get(name, name)
     sequence = _SEQ.match(name)
     if sequence:
@@ -255,12 +257,12 @@ def _token(name: str, position: int, *, drawing: bool, pointer: str) -> Template
             position=position,
             token="{CATEGORY}",  # noqa: S106  a token of a template
         )
-    if name in _REPLACED:
+    if name in _OBSOLETE_TOKENS:
         raise _refuse(
             pointer,
             "token_replaced",
-            "{token} (ตำแหน่ง {position}) เลิกใช้แล้ว ให้ใช้ " + _REPLACED[name],
-            "{token} (position {position}) is no longer used; write " + _REPLACED[name] + ".",
+            "{token} (ตำแหน่ง {position}) เลิกใช้แล้ว ให้ใช้ " + _OBSOLETE_TOKENS[name],
+            "{token} (position {position}) is no longer used; write " + _OBSOLETE_TOKENS[name] + ".",
             position=position,
             token="{" + name + "}",
         )
@@ -274,7 +276,7 @@ def _token(name: str, position: int, *, drawing: bool, pointer: str) -> Template
     )
 
 
-def _check_whole(text: str, parts: tuple[TemplateText | TemplateToken, ...], pointer: str) -> None:
+def _check_template(text: str, parts: tuple[TemplateText | TemplateToken, ...], pointer: str) -> None:
     if len(text) > LONGEST_NUMBER:
         raise _refuse(
             pointer,
@@ -306,11 +308,11 @@ def _check_whole(text: str, parts: tuple[TemplateText | TemplateToken, ...], poi
 
 @lru_cache(maxsize=1024)
 def stored_template(text: str) -> Template:
-    """Return the parsed form of a template that was checked when it was saved."""
+    """Parse a template that was checked when it was saved."""
     return Template.parse(text, drawing=True)
 
 
-_NAMED = {
+_CODE_NAMES = {
     "sub_type": Text("ประเภทย่อย {code}", "sub type {code}"),
     "rfa_type": Text("ประเภท RFA {code}", "RFA type {code}"),
     "discipline": Text("สาขางาน {code}", "discipline {code}"),
@@ -318,28 +320,28 @@ _NAMED = {
 
 
 class Narrowing(NamedTuple):
-    """The codes that a format is narrowed to, or that a document has; empty where there is none. The order is the rank."""
+    """Codes that limit a format, or the codes of a document; empty where there is none. Ordered by rank."""
 
     sub_type: str = ""
     rfa_type: str = ""
     discipline: str = ""
 
     def say(self, language: str) -> str:
-        """Name the codes with what they are, such as `sub type MAT, discipline STR`."""
+        """Return the codes with their kinds, such as `sub type MAT, discipline STR`."""
         return ", ".join(
-            text.say(language, {"code": code}) for text, code in zip(_NAMED.values(), self, strict=True) if code
+            text.say(language, {"code": code}) for text, code in zip(_CODE_NAMES.values(), self, strict=True) if code
         )
 
 
 class FormatKey(NamedTuple):
-    """What a format is for, of which a project has one each; type 0 is the project's default."""
+    """Unique key of a format in a project; type 0 is the project's default."""
 
     type_id: int = 0
     narrowing: Narrowing = Narrowing()
 
 
 class FormatReason(StrEnum):
-    """Why a number has the format that it has."""
+    """Why a number has its format."""
 
     NARROWED = "NARROWED"
     TYPE = "TYPE"
@@ -361,7 +363,7 @@ _REASONS = {
 
 
 def reason_text(reason: FormatReason, *, type_code: str, narrowing: Narrowing) -> Text:
-    """Say why a format numbered a document, such as `format of the sub type MAT`."""
+    """Return a text such as `format of the sub type MAT`."""
     if reason is FormatReason.NARROWED:
         return Text(f"รูปแบบของ{narrowing.say('th')}", f"format of the {narrowing.say('en')}")
     text, values = _REASONS[reason], {"type": type_code}
@@ -369,13 +371,16 @@ def reason_text(reason: FormatReason, *, type_code: str, narrowing: Narrowing) -
 
 
 DEFAULT_FORMAT = FormatKey()
-# More codes before fewer, and of as many those with the sub type, then those with the RFA type.
-_CHOICES = sorted(product((True, False), repeat=len(_NAMED)), key=lambda named: (sum(named), named), reverse=True)
+# More codes before fewer; for equal counts sub type first, then RFA type.
+_CODE_CHOICES = sorted(
+    product((True, False), repeat=len(_CODE_NAMES)), key=lambda named: (sum(named), named), reverse=True
+)
 
 
 def matching_format_keys(type_id: int, document: Narrowing) -> tuple[FormatKey, ...]:
-    """Give the keys of the formats that fit a document, the best first; where none is saved the system's fallback holds."""
+    """Return the keys of formats that match a document, best first; without any, the system's fallback applies."""
     narrowings = dict.fromkeys(
-        Narrowing(*(code if named else "" for code, named in zip(document, choice, strict=True))) for choice in _CHOICES
+        Narrowing(*(code if named else "" for code, named in zip(document, choice, strict=True)))
+        for choice in _CODE_CHOICES
     )
     return (*(FormatKey(type_id, narrowing) for narrowing in narrowings), DEFAULT_FORMAT)

@@ -1,4 +1,4 @@
-"""The tokens that a number template may print."""
+"""Tokens of number templates."""
 
 PROJECT = "PROJECT"
 ORIGINATOR = "ORIGINATOR"
@@ -16,7 +16,7 @@ YY_BE = "YY:B.E."
 YY_AD = "YY:A.D."
 MONTH = "MM"
 FISCAL_BE = "FY:B.E."
-# Each with what stands for it in the name of a series that counts on although the period is printed.
+# Placeholder of each in the name of a series that continues across periods.
 PERIODS = {
     YEAR_BE: "{YEAR}",
     YEAR_AD: "{YEAR}",
