@@ -342,7 +342,7 @@ async def audience_of(
     facts: dict[str, SubjectFacts] = {}
     for kind in sorted(set(kinds.values())):
         if kind in subjects:
-            entity_ids = [key for key, event_state in kinds.items() if event_state == kind]
+            entity_ids = [key for key, entity_type in kinds.items() if entity_type == kind]
             facts |= await subjects.port(kind).facts(session, caller=system, entity_ids=entity_ids)
     keys = {event_state.definition for event_state in event_states} - {None}
     versions = {key: await definitions.load(session, key) for key in keys if key is not None}

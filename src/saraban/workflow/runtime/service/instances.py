@@ -279,7 +279,6 @@ def envelope(
     waiting_for: WaitingForOut,
     include_values: bool = False,
 ) -> Envelope:
-    """:param include_values: include the values of its steps"""
     row, definition, facts, state = instance.row, instance.definition, instance.facts, instance.state
     is_active = row.status == InstanceStatus.ACTIVE
     decision_facts = decisions.Facts(
