@@ -51,8 +51,7 @@ class ConditionNotMet(DomainError):
 @dataclass(frozen=True, slots=True)
 class Facts:
     """
-    :param context: what the instance remembers, read by conditions as `context.<name>`
-    :param payload: what the client sent, read as `payload.<name>`
+    :param context: what the instance remembers
     :param assigned_user_id: the one user to whom the present state was assigned
     :param deputy: the actor, on behalf of `caller`
     """
@@ -120,11 +119,7 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
 
 
 def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
-    """
-    Return the automatic step after `step`: the first whose condition holds.
-
-    :param facts: of the state after `step`, with the system as the caller; no permission is checked
-    """
+    """Return the first automatic step after `step` whose condition holds; no permission is checked."""
     previous = next((way for way in definition.states[step.state].ways if way.name == step.action), None)
     if previous is None:  # an administrator's step
         return None
@@ -235,11 +230,7 @@ def permitted(require: Require, facts: Facts) -> bool:
 
 
 def obstacle(require: Require, facts: Facts) -> Obstacle | None:
-    """
-    Return the first requirement that the caller does not meet.
-
-    One organization of the caller must satisfy party, organization role and permission together.
-    """
+    """Return the first unmet requirement; one organization must satisfy party, role and permission together."""
     caller, subject = facts.caller, facts.subject
     if require.not_submitter and facts.acts(subject.submitter_user_id):
         return Obstacle.SUBMITTER

@@ -58,11 +58,7 @@ def if_match(
         ),
     ] = None,
 ) -> frozenset[str] | None:
-    """
-    Return the version numbers of an `If-Match` header, `*` included.
-
-    A weak tag keeps its `W/`, so that it matches no version: RFC 9110 requires the strong comparison here.
-    """
+    """Return the version numbers of `If-Match`; a weak tag keeps its `W/` and matches none (RFC 9110)."""
     if if_match is None:
         return None
     tags = frozenset(tag.replace('"', "") for tag in etags.tags_in(if_match))

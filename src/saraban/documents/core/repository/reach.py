@@ -44,8 +44,6 @@ class ReachHeads:
 
 class ReachIndex:
     """
-    The rows of one register in `document_reach`.
-
     :param at_home: selects the rows of `documents`, in the order of the table's columns
     :param away: the same for issued revisions
     :param status: the value of the column for the bound `code`
@@ -231,9 +229,7 @@ _newest, _issued = aliased(_revision, name="newest"), aliased(_revision, name="i
 
 def reach_of_documents(rules: KindRules, type_id: Column = _head.correspondence_type_id) -> ReachIndex:
     """
-    Return the index of documents with revisions.
-
-    Readers of the project and the originator see the newest revision, those of the contract and the recipients the newest issued.
+    Readers of the project and the originator see the newest revision, others the newest issued one.
 
     :param type_id: the column of the head by which the register filters types
     """

@@ -99,11 +99,7 @@ _AWAITS_ORGANIZATION = WorkflowWorkItem.organization_id.in_(
 
 
 def pending(subjects: sa.Table, key: Column) -> Condition:
-    """
-    Match what awaits the caller or their organizations.
-
-    :param key: the column of `document_reach` with the keys of the subjects
-    """
+    """Match what awaits the caller or their organizations; `key` is the column of the subjects."""
     return (
         sa.select(sa.literal_column("1"))
         .where(
@@ -265,11 +261,7 @@ _PLACES_OF_PROJECT = sa.union_all(_EVERY_PROJECT.where(_project.c.uuid == sa.bin
 
 
 async def find_places(session: AsyncSession, reach: Reach | None, project: UUID | None) -> Places:
-    """
-    Return the projects, or one of them, and the contracts that open something to a reader.
-
-    :param reach: None where contracts open nothing
-    """
+    """Return the projects, or one, and the contracts that open something to a reader; without `reach` none."""
     statement = _PLACES if project is None else _PLACES_OF_PROJECT
     is_limited = reach is not None and not reach.everything
     values = {

@@ -280,9 +280,7 @@ def page_statements(
     """
     Return statements with one select for each key and each value whose rows an index has in order.
 
-    Behind a cursor there is one more for the rows of other values.
-
-    :param documents: found by an index that looks up
+    Behind a cursor there is one more for the rows of other values. `documents` are those that were looked up.
     """
     behind: Sequence[_Behind | None] = [None]
     values = ask.parameters | {"most": most, "documents": documents}
@@ -348,11 +346,7 @@ def _size_statement(
 async def count_rows(
     session: AsyncSession, ask: Ask, keys: Sequence[ReaderKey], index: Index | None, *, most: int
 ) -> list[int]:
-    """
-    Count the rows of each key that the filters of one index leave, at most `most`.
-
-    :param index: None counts all rows of the reader
-    """
+    """Count the rows that filters of an index leave of each key, at most `most`; without index all rows."""
     names = frozenset[str]() if index is None else _index_conditions(ask, index)
     shapes = tuple(_shape_of(ask, key) for key in keys)
     statement = _size_statement(ask.tables, index or Index.CREATED, names, shapes)
@@ -372,11 +366,7 @@ async def looked_up(session: AsyncSession, ask: Ask, index: Index) -> list[int]:
 
 
 class CountedKeys(NamedTuple):
-    """
-    Keys of one project that can find the same document.
-
-    :param contracts: whose documents are counted by keys of their own
-    """
+    """Keys of one project that can find the same document; documents of `contracts` are counted elsewhere."""
 
     keys: tuple[ReaderKey, ...]
     contracts: tuple[int, ...] = ()
@@ -437,11 +427,7 @@ async def count_documents(
     *,
     most: int | None,
 ) -> int:
-    """
-    Count the documents of a query.
-
-    :param most: if given, returned for keys of which the filters of the index leave that many rows
-    """
+    """:param most: if given, returned for keys of which the filters of the index leave that many rows"""
     names = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
     values = ask.parameters | {"most": most, "beyond": (most or 1) - 1, "documents": documents}
     values |= _key_values(key for group in groups for key in group.keys)

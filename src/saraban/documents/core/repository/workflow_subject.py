@@ -22,11 +22,7 @@ NOT_WRITTEN = 0
 
 
 class SubjectRow(NamedTuple):
-    """
-    The columns of the statement, in its order.
-
-    The keys of a row that is not inserted yet are `NOT_WRITTEN`; no step is taken before the insert.
-    """
+    """The columns of the statement, in its order; keys that are not inserted yet are `NOT_WRITTEN`."""
 
     document_id: int
     public_id: UUID

@@ -208,11 +208,7 @@ async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> S
 async def inbox_page(
     session: AsyncSession, *, users: Collection[int], organizations: Collection[int], after: Cursor | None, limit: int
 ) -> Sequence[tuple[datetime, UUID]]:
-    """
-    List (since, instance id), newest first.
-
-    Each person and organization is a branch of a union, so that each reads at most `limit` rows of its index.
-    """
+    """List (since, instance id), newest first; each person and organization reads `limit` rows of its index."""
     branches = [_select_assignee_items(WorkflowWorkItem.user_id == key, after, limit) for key in sorted(users)]
     branches += [
         _select_assignee_items(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)
@@ -307,11 +303,7 @@ class LockedInstance:
 
 
 async def lock_instance(session: AsyncSession, public_id: UUID, *, wait: bool = True) -> LockedInstance | None:
-    """
-    Lock an instance until the transaction ends; return None if there is none.
-
-    :param wait: False returns None, too, while another transaction holds the lock
-    """
+    """Lock an instance; return None if there is none, or without `wait` if it is locked."""
     row = (await session.execute(_LOCKED[wait], {"public_id": public_id})).one_or_none()
     return None if row is None else LockedInstance(Instance(*row[:-1]), bool(row[-1]))
 

@@ -57,11 +57,7 @@ async def _find_holders(session: AsyncSession, required: Collection[Require], fa
 
 
 async def asked_by_person(session: AsyncSession, pending: PendingAssignees, instance: InstanceState) -> frozenset[int]:
-    """
-    Return the users, asked by name or by their rights, who may see the subject.
-
-    Locks the rights of people until the transaction ends.
-    """
+    """Return the users asked in person, and lock rights of people until the transaction ends."""
     if not (pending.named or pending.holders):
         return frozenset()
     await identity.share_rights(session)
@@ -150,11 +146,7 @@ def pending_by_definition(instance: InstanceState) -> PendingAssignees:
 
 
 def pending_without_query(instance: InstanceState, pending: PendingAssignees | None = None) -> WaitingForOut | None:
-    """
-    Return the assignees, or None if that needs a query.
-
-    :param pending: the assignees, if they were just read
-    """
+    """Return the assignees, or None if that needs a query; `pending` are those that were just read."""
     row, state = instance.row, instance.state
     if state.terminal or row.status != InstanceStatus.ACTIVE:
         return NOBODY_ASKED

@@ -63,11 +63,7 @@ def row_of(instance: Instance, opened_version: int, name: str, review: Review, n
 
 
 async def people(session: AsyncSession, instance: InstanceState) -> dict[Assignee, frozenset[int]]:
-    """
-    Return the users who may see the subject and answer, by assignee of the pending branches.
-
-    Locks the rights of people until the transaction ends.
-    """
+    """Return who may see the subject and answer, and lock rights of people until the transaction ends."""
     rows = await assignee_rows.of_instances(session, [instance.row.id])
     pending = [row for row in rows if row.status == BranchStatus.PENDING]
     if not pending:
@@ -157,9 +153,7 @@ async def _assignee_names(session: AsyncSession, rows: Sequence[WorkflowBranch])
 @dataclass(frozen=True, slots=True)
 class HiddenAnswers:
     """
-    Answers given hidden, in rounds without a verdict; they stay hidden if the definition changes.
-
-    :param unsaid: histories of hidden answers
+    :param unsaid: histories of answers given hidden, which stay so if the definition changes
     :param decided: (instance id, opened version) of rounds with a verdict
     """
 

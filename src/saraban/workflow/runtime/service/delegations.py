@@ -60,11 +60,7 @@ async def delegated_rights_of(ctx: RequestContext, session: AsyncSession) -> Del
 async def delegators_of(
     ctx: RequestContext, session: AsyncSession, *, workflow_code: str, project_id: int | None
 ) -> Sequence[Caller]:
-    """
-    Return the delegators on whose behalf the caller may act now, each with their delegated rights.
-
-    Neither person may be the submitter where a step excludes the submitter.
-    """
+    """Return the delegators on whose behalf the caller may act now, with their delegated rights."""
     return (await delegated_rights_of(ctx, session)).of(workflow_code, project_id)
 
 

@@ -123,11 +123,7 @@ async def cancel(
     reason: str,
     even_ended: bool = True,
 ) -> None:
-    """
-    Put an instance into `cancelled`, from any state.
-
-    :param even_ended: False leaves an instance that has ended as it is
-    """
+    """Cancel an instance in any state; without `even_ended`, one that has ended stays as it is."""
     rows = await repository.instances_of(session, entity_type, [entity_id], lock=True)
     row = rows.get(entity_id)
     if row is None or row.status == InstanceStatus.CANCELLED:
@@ -166,11 +162,7 @@ async def cancel(
 async def renew_pending(
     session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime, answered_by: int = 0
 ) -> None:
-    """
-    Renew the work items after a subject changed its recipients or assignees.
-
-    :param answered_by: key of the user who answered; an assignment to that user is removed
-    """
+    """:param answered_by: key of the user who answered; an assignment to that user is removed"""
     rows = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
     row = rows.get(facts.entity_id)
     if row is None or row.status != InstanceStatus.ACTIVE:
@@ -205,11 +197,7 @@ async def states_of(
 async def envelopes(
     ctx: RequestContext, session: AsyncSession, states: Mapping[str, InstanceState], *, alone: str | None = None
 ) -> dict[str, Envelope]:
-    """
-    Return the envelope of each subject that has an instance, in a fixed number of queries.
-
-    :param alone: the id for which the members of organizations are checked, too
-    """
+    """:param alone: the id for which the members of organizations are checked, too"""
     if not states:
         return {}
     listed = [instance for key, instance in states.items() if key != alone]

@@ -212,11 +212,7 @@ async def list_tasks(
     limit: int,
     now: datetime | None = None,
 ) -> Page[Task]:
-    """
-    List the tasks of the caller, newest first; a page can be shorter than `limit` and have a next one.
-
-    :param now: when given, the tasks of delegators at that moment are included
-    """
+    """:param now: when given, the tasks of delegators at that moment are included; a page can be short"""
     rights = await _load_delegated_rights(ctx, session, now)
     after = Cursor.decode(cursor) if cursor else None
     items: list[Task] = []
