@@ -31,7 +31,7 @@ class PendingAssignees:
 
 @dataclass(frozen=True, slots=True)
 class SubjectState:
-    """The state of a subject at an event, None for the present one."""
+    """The state of a subject at an event; a `state` of None is the present one."""
 
     entity_id: str
     entity_type: str = ""

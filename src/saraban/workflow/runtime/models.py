@@ -231,7 +231,7 @@ class DelegationRow(HasPublicId, Base):
 
 
 class WorkflowBranch(Base):
-    """`opened_version` is that of the instance when it entered the state, `version_no` the own one."""
+    """`opened_version` is that of the instance at the start of the round; `version_no` is of the branch."""
 
     __tablename__ = "workflow_branches"
     __table_args__ = (

@@ -208,7 +208,7 @@ async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> S
 async def inbox_page(
     session: AsyncSession, *, users: Collection[int], organizations: Collection[int], after: Cursor | None, limit: int
 ) -> Sequence[tuple[datetime, UUID]]:
-    """List (since, instance id), newest first; each person and organization reads `limit` rows of its index."""
+    """List (since, instance id), newest first; each assignee reads at most `limit` rows of its index."""
     branches = [_select_assignee_items(WorkflowWorkItem.user_id == key, after, limit) for key in sorted(users)]
     branches += [
         _select_assignee_items(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)

@@ -172,7 +172,7 @@ BATCH_SIZE = 50
 
 
 async def refill(db: Database, *, subjects: Subjects) -> None:
-    """Renew the work items after an upgrade, in batches of one transaction; it may be stopped and run again."""
+    """Renew all work items after an upgrade, in batches of one transaction; it may be stopped and rerun."""
     async with db.reading() as session:
         states = pending_assignees.states_by_person(await assignees.running_versions(session))
     after: UUID | None = None
