@@ -30,7 +30,7 @@ class TransitionNotPossible(DomainError):
 
 
 class ActionForbidden(DomainError):
-    """The action exists here, and is somebody else's to take."""
+    """The caller may not take this action; somebody else may."""
 
     kind, code = ErrorKind.FORBIDDEN, "WORKFLOW_ACTION_FORBIDDEN"
     says = Text("คุณไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "You do not have permission to act in this step.")
@@ -41,7 +41,7 @@ class ActionForbidden(DomainError):
 
 
 class ConditionNotMet(DomainError):
-    """Everything fits but the condition that the definition sets for this action."""
+    """The definition's condition for this action does not hold."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_CONDITION_NOT_MET"
     says = Text("เงื่อนไขสำหรับการดำเนินการนี้ไม่ผ่าน", "The condition for this action is not met.")
@@ -51,8 +51,7 @@ class ConditionNotMet(DomainError):
 @dataclass(frozen=True, slots=True)
 class Facts:
     """
-    :param context: what the instance remembers, read by conditions as `context.<name>`
-    :param payload: what the client sent, read as `payload.<name>`
+    :param context: what the instance remembers
     :param assigned_user_id: the one user to whom the present state was assigned
     :param deputy: the actor, on behalf of `caller`
     """
@@ -120,11 +119,7 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
 
 
 def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
-    """
-    Return the automatic step after `step`: the first whose condition holds.
-
-    :param facts: of the state after `step`, with the system as the caller; no permission is checked
-    """
+    """Return the first automatic step after `step` whose condition holds; no permission is checked."""
     previous = next((way for way in definition.states[step.state].ways if way.name == step.action), None)
     if previous is None:  # an administrator's step
         return None
@@ -235,11 +230,7 @@ def permitted(require: Require, facts: Facts) -> bool:
 
 
 def obstacle(require: Require, facts: Facts) -> Obstacle | None:
-    """
-    Return the first requirement that the caller does not meet.
-
-    One organization of the caller must satisfy party, organization role and permission together.
-    """
+    """Return the first unmet requirement; one organization must satisfy party, role and permission together."""
     caller, subject = facts.caller, facts.subject
     if require.not_submitter and facts.acts(subject.submitter_user_id):
         return Obstacle.SUBMITTER
@@ -273,7 +264,7 @@ def seated(require: Require, facts: Facts) -> bool:
 
 
 def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
-    """Return the caller's organizations that may take the step, or None if it needs one."""
+    """Return the organizations in which the caller takes the step; None if a required seat is missing."""
     caller, subject = facts.caller, facts.subject
     seats = caller.organization_ids
     is_assignee = "assignee" in require.party and caller.user_id in subject.assignee_user_ids

@@ -31,11 +31,7 @@ class PendingAssignees:
 
 @dataclass(frozen=True, slots=True)
 class SubjectState:
-    """
-    The state of a subject at an event.
-
-    :param state: None for the present state
-    """
+    """The state of a subject at an event; a `state` of None is the present one."""
 
     entity_id: str
     entity_type: str = ""
@@ -99,22 +95,14 @@ def meets(require: Require, person: Caller, subject: SubjectFacts) -> bool:
 
 
 def may_act(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
-    """
-    Return whether a person may see a subject in a state and act there, without the right to everything.
-
-    Optional actions count only where a state has no others.
-    """
+    """Return whether a person may see and act; optional actions count only where there are no others."""
     current_state = definition.state(state)
     required = current_state.required or tuple(step.require for step in current_state.on.values())
     return subject.seen_by(plain(person), state) and any(meets(require, person, subject) for require in required)
 
 
 def asks(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
-    """
-    Return whether a state asks this member of an awaited organization.
-
-    Where a step requires neither role nor permission, it asks members with `ACTS`.
-    """
+    """Return whether a state asks this member; a step without requirements asks members with `ACTS`."""
     return any(
         decisions.permitted(require, Facts(person, subject))
         and (require.permissions or require.roles or person.may_anywhere(ACTS))

@@ -24,7 +24,7 @@ def remembered(context: JsonObject) -> JsonObject:
 
 
 def check(definition: Definition, transition: Transition, context: JsonObject, payload: JsonObject) -> None:
-    """:raises Invalid: at each value that the action does not take, and for more than `MAX_BYTES` in all"""
+    """:raises Invalid: at each value that the action does not take, and for too many bytes"""
     if not payload or not definition.merges:
         return
     problems = list(_find_problems(transition, remembered(context), payload))
@@ -80,7 +80,7 @@ def check_context(definition: Definition, context: JsonObject) -> None:
         return
     problems = definition.context_schema.problems(dict(context))
     if problems:
-        fields = [replace(each, pointer=_request_pointer(each.pointer)) for each in problems]
+        fields = [replace(problem, pointer=_request_pointer(problem.pointer)) for problem in problems]
         raise Invalid(f"{fields[0].pointer}: {fields[0].text.say('en', fields[0].values)}", fields=fields)
 
 

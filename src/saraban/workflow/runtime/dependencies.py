@@ -53,16 +53,12 @@ def if_match(
         Header(
             max_length=200,
             description="`versionNo` of the workflow in quotes, which is the `ETag` of the instance. "
-            "The `ETag` of a document is another thing, and refused.",
+            "The `ETag` of a document is refused.",
             examples=['"3"'],
         ),
     ] = None,
 ) -> frozenset[str] | None:
-    """
-    Return the version numbers of an `If-Match` header, `*` included.
-
-    A weak tag keeps its `W/`, so that it matches no version: RFC 9110 requires the strong comparison here.
-    """
+    """Return the version numbers of `If-Match`; a weak tag keeps its `W/` and matches none (RFC 9110)."""
     if if_match is None:
         return None
     tags = frozenset(tag.replace('"', "") for tag in etags.tags_in(if_match))

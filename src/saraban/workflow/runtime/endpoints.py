@@ -31,21 +31,21 @@ router = APIRouter(route_class=CountedRoute)
 
 DelegationIfMatch = Annotated[
     str | None,
-    Header(alias="If-Match", max_length=100, description="The `ETag` of the delegation as you have seen it."),
+    Header(alias="If-Match", max_length=100, description="The `ETag` of the delegation that you read."),
 ]
 
 
-@router.get("/delegations", summary="What you have lent and were lent")
+@router.get("/delegations", summary="List your delegations")
 async def list_delegations(
     ctx: Context,
     session: ReadSession,
     person: Annotated[
-        UUID | None, Query(alias="userPublicId", description="Somebody else, for whoever manages that account.")
+        UUID | None, Query(alias="userPublicId", description="Another person, for administrators of that account.")
     ] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> PageOut[schemas.DelegationOut]:
-    """Newest first, those that are over or were taken back included."""
+    """Newest first, ended and revoked delegations included."""
     page = await delegations.listing(ctx, session, person=person, cursor=cursor, limit=limit)
     return PageOut[schemas.DelegationOut](items=page.items, next_cursor=page.next_cursor)
 
@@ -55,8 +55,9 @@ async def list_delegations(
 )
 async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
     """
-    The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
-    the history. What is lent to you cannot be lent on.
+    The delegate may take the steps that you may take, and nothing else: no reading, editing or managing.
+
+    Both names appear in the history. Delegated steps cannot be delegated again.
     """
     receipt = await idempotency.run(Operation.of(ctx, "POST /delegations", body), delegations.delegate, ctx, body)
     async with read_after_commit(db) as session:
@@ -65,28 +66,32 @@ async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempo
     return respond(view, status=201, receipt=receipt, headers=headers)
 
 
-@router.get("/delegations/colleagues", summary="Whom you can delegate to")
+@router.get("/delegations/colleagues", summary="List possible delegates")
 async def list_colleagues(
     ctx: Context, session: ReadSession, q: Annotated[str, Query(max_length=100, description="A part of the name.")] = ""
 ) -> Items[PersonRef]:
-    """The active people of your organizations, at most a hundred."""
+    """Active people of your organizations, at most 100."""
     people = await delegations.colleagues(ctx, session, text=q)
     return Items[PersonRef](items=[PersonRef.model_validate(person) for person in people])
 
 
-@router.get("/delegations/{publicId}", summary="One delegation")
+@router.get("/delegations/{publicId}", summary="Read a delegation")
 async def read_delegation(
     public_id: PathId, ctx: Context, session: ReadSession, response: Response
 ) -> schemas.DelegationOut:
-    """For both people, and for whoever manages the delegator's account."""
+    """For the delegator, the delegate, and administrators of the delegator's account."""
     view = await delegations.read(ctx, session, public_id=public_id)
     response.headers["ETag"] = view.etag
     return view
 
 
-@router.delete("/delegations/{publicId}", status_code=204, summary="Take a delegation back")
+@router.delete("/delegations/{publicId}", status_code=204, summary="Revoke a delegation")
 async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: DelegationIfMatch = None) -> None:
-    """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
+    """
+    Takes effect at once. Steps that were taken keep both names.
+
+    For the delegator and administrators of that account.
+    """
     await db.transact(delegations.revoke, ctx, public_id=public_id, if_match=if_match)
 
 
@@ -94,7 +99,7 @@ async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: D
 async def read_instance(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects, response: Response
 ) -> schemas.InstanceEnvelope:
-    """Where it stands, what you may do, and what it is about."""
+    """The state of the workflow, your actions, and the subject."""
     envelope = await tasks.find(ctx, session, subjects=subjects, public_id=public_id, now=ctx.now)
     response.headers["ETag"] = f'"{envelope.version_no}"'
     return schemas.instance_answer(envelope)
@@ -109,9 +114,11 @@ async def take_step(
     if_match: IfMatch,
 ) -> Response:
     """
-    Takes one action. Send the `workflow.versionNo` you saw, as `clientVersionNo` or in quotes as `If-Match`, so that you
-    approve what you read. The `ETag` of a document guards its editing and is not taken here. Sent again with the same
-    `Idempotency-Key` it takes no second step: the answer shows the instance as it is then, and under `transition` what was done.
+    Takes one action.
+
+    Send the `workflow.versionNo` that you saw, as `clientVersionNo` or in quotes as `If-Match`, so that you approve what you read. The
+    `ETag` of a document is refused. A request that is sent again with the same `Idempotency-Key` takes no second step: the response
+    contains the instance as it is then, and under `transition` the result of the first request.
     """
     done = await transitions.take(ctx, public_id=public_id, command=Command.of(body, if_match))
     return await show_transitioned(ctx, transitions, done)
@@ -129,7 +136,7 @@ async def show_transitioned(ctx: RequestContext, transitions: Transitions, done:
 async def read_history(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
 ) -> ShortList[schemas.HistoryOut]:
-    """Every step that was taken, the newest last."""
+    """All steps, the newest last."""
     steps = await tasks.history(ctx, session, subjects=subjects, public_id=public_id)
     return ShortList[schemas.HistoryOut](items=[schemas.HistoryOut.model_validate(step) for step in steps])
 
@@ -138,7 +145,7 @@ async def read_history(
 async def read_inbox(
     ctx: Context, session: ReadSession, subjects: RegisteredSubjects, cursor: PageCursor = None, limit: PageLimit = 20
 ) -> PageOut[schemas.WorkflowItem[schemas.InboxItemOut]]:
-    """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
+    """Instances that await you, newest first. A page can be short; continue while there is a `nextCursor`."""
     page = await tasks.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=limit, now=ctx.now)
     items = [
         schemas.WorkflowItem.around(
@@ -160,7 +167,7 @@ BranchId = Annotated[UUID, Path(alias="branchPublicId", description="Public id o
 @router.post(
     "/workflow/instances/{publicId}/branches/{branchPublicId}/answers",
     response_model=schemas.InstanceEnvelope,
-    summary="Answer for a branch",
+    summary="Answer a branch",
 )
 async def answer_branch(
     public_id: PathId,
@@ -171,9 +178,11 @@ async def answer_branch(
     if_match: IfMatch,
 ) -> Response:
     """
-    Answers for a branch of the present state's review, once. When that makes a verdict, the instance moves in the same
-    moment. The version to state is the branch's: others may answer theirs meanwhile. Sent again with the same
-    `Idempotency-Key` it gives no second answer, and shows the branches as they are then.
+    Answers a branch of the present state's review, once.
+
+    If the answers lead to a verdict, the instance moves at the same moment. Send the version of the branch: others may answer theirs
+    meanwhile. A request that is sent again with the same `Idempotency-Key` gives no second answer, and returns the branches as they
+    are then.
     """
     done = await review.answer(
         ctx,

@@ -231,11 +231,7 @@ class DelegationRow(HasPublicId, Base):
 
 
 class WorkflowBranch(Base):
-    """
-    One branch of one round of a review.
-
-    `opened_version` is the version of the instance when it entered the state, `version_no` that of the branch.
-    """
+    """`opened_version` is that of the instance at the start of the round; `version_no` is of the branch."""
 
     __tablename__ = "workflow_branches"
     __table_args__ = (

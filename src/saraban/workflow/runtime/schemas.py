@@ -27,14 +27,14 @@ from saraban.workflow.runtime.domain.delegation import DelegationStatus
 
 
 class ChangedValueOut(ValueOut):
-    """A value that came with a step; `before` is what it took the place of, where another one had been stated."""
+    """A value of a step; `before` is the value that it replaced, null if there was none."""
 
     before: Json = Field(None, examples=[400000])
     before_text: Text | None = Field(None, examples=[{"th": "400,000", "en": "400,000"}])
 
 
 class ReassignedOut(Schema):
-    """Who was in charge `before`, null where it waited for an organization or for several people, and `after`."""
+    """The assignee `before`, null for an organization or several people, and `after`."""
 
     before: PersonRef | None
     after: PersonRef
@@ -50,7 +50,7 @@ class VersionsOut(Schema):
 class ItemResultIn(Schema):
     """The answer to one item of an RFA."""
 
-    public_id: UUID = Field(description="Of the drawing revision or the document, as it stands among the items.")
+    public_id: UUID = Field(description="Of the drawing revision or the document in the list of items.")
     response_code: Annotated[str, SingleLine(20)] = Field(examples=["1A"])
     comment: Annotated[str, SingleLine(500)] | None = Field(None, examples=["แก้ระดับท้องคาน"])
 
@@ -71,8 +71,8 @@ class BranchAnswerIn(Schema):
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = Field(None, examples=[1])
     on_behalf_of: UUID | None = Field(
         None,
-        description="In whose place you answer, who is away. Without it your own right comes first, then the one who "
-        "has delegated this to you; where several have, it is needed.",
+        description="The delegator on whose behalf you answer. Without it your own right comes first, then the "
+        "person who has delegated this to you; required if several have.",
         examples=[None],
     )
 
@@ -81,7 +81,7 @@ T = TypeVar("T")
 
 
 class WorkflowOut(Schema):
-    """Where it stands; `availableActions` is for this caller, now; `dueOn` is the day of this state, if it has one."""
+    """The state of the workflow; `availableActions` are those of the caller now, `dueOn` is the due date of the state."""
 
     instance_public_id: UUID
     workflow_code: str = Field(examples=["CORRESPONDENCE_FLOW_V1"])
@@ -98,20 +98,22 @@ class WorkflowOut(Schema):
     due_on: date | None = None
     branches: list[BranchOut] = Field(default_factory=list, description="Of the latest parallel review.")
     outcome: Outcome | None = Field(
-        None, description="What it means to have ended in this state, whatever it is called; null while it goes on."
+        None, description="The outcome of the final state, whatever its name; null in other states."
     )
     waiting_for: WaitingForOut
 
 
 class WorkflowEnvelope(GenericSchema[T]):
-    """Something, where it stands in its workflow, if it has one, and the files of its present or previous step (REQ-WFL-14)."""
+    """The data, its workflow if it has one, and the files of the present or previous step (REQ-WFL-14)."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     data: T
     workflow: WorkflowOut | None
     step_attachments: list[StepAttachmentOut]
-    warnings: list[WarningOut] = Field(default_factory=list, description="Of what a write states; empty in reads.")
+    warnings: list[WarningOut] = Field(
+        default_factory=list, description="Of the data that was written; empty for reads."
+    )
 
     @classmethod
     def around(cls, data: T, envelope: Envelope | None) -> Self:
@@ -124,7 +126,7 @@ class WorkflowEnvelope(GenericSchema[T]):
 
 
 class WorkflowItem(GenericSchema[T]):
-    """One of a list, and where it stands in its workflow, which is null only where there is no instance."""
+    """One item of a list and its workflow, which is null only if there is no instance."""
 
     data: T
     workflow: WorkflowOut | None
@@ -136,8 +138,9 @@ class WorkflowItem(GenericSchema[T]):
 
 class TransitionPayload(BranchPayload):
     """
-    Values of the workflow by their names, and the answers to single items, which are no values and are kept with the items. Items
-    without an answer get that of the whole when the RFA has its final one.
+    Values of the workflow by their names, and answers to single items.
+
+    Answers are stored with the items, not as values. When the RFA gets its final response, items without an answer get that one.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -149,7 +152,7 @@ class TransitionPayload(BranchPayload):
 
 
 class SubjectOut(Schema):
-    """What the instance moves; `publicId` is the document's."""
+    """The subject of the instance; `publicId` is that of the document."""
 
     entity_type: str = Field(examples=["correspondence_revision"])
     public_id: UUID
@@ -175,7 +178,7 @@ def subject_of(envelope: Envelope) -> SubjectOut:
 
 class InstanceOut(Schema):
     subject: SubjectOut
-    values: list[ValueOut] = Field(description="What was stated with the steps so far, as it stands now.")
+    values: list[ValueOut] = Field(description="The present values of all steps.")
 
 
 InstanceEnvelope = WorkflowEnvelope[InstanceOut]
@@ -187,7 +190,7 @@ def instance_answer(envelope: Envelope) -> InstanceEnvelope:
 
 
 class TransitionOut(Schema):
-    """What this request did, also when it is sent again; steps that the workflow took by itself afterwards are in the history."""
+    """The result of this request, also when it is sent again; later automatic steps are in the history."""
 
     history_public_id: UUID
     from_state: str = Field(examples=["pending_review"])
@@ -196,13 +199,13 @@ class TransitionOut(Schema):
 
 
 class TransitionedEnvelope(WorkflowEnvelope[InstanceOut]):
-    """The instance as it is now, and what this request did to it."""
+    """The present instance, and the result of this request."""
 
     transition: TransitionOut
 
 
 def transitioned_answer(envelope: Envelope, receipt: Receipt) -> TransitionedEnvelope:
-    shown, done = instance_answer(envelope), receipt.outcome
+    instance, done = instance_answer(envelope), receipt.outcome
     transition = {
         "history_public_id": done["history"],
         "from_state": done["from"],
@@ -210,17 +213,18 @@ def transitioned_answer(envelope: Envelope, receipt: Receipt) -> TransitionedEnv
         "version_no": done["version"],
     }
     return TransitionedEnvelope(
-        data=shown.data,
-        workflow=shown.workflow,
-        step_attachments=shown.step_attachments,
+        data=instance.data,
+        workflow=instance.workflow,
+        step_attachments=instance.step_attachments,
         transition=TransitionOut.model_validate(transition),
     )
 
 
 class TransitionIn(Schema):
     """
-    `payload` is kept with the step and read by conditions as `payload.…`; it cannot say who acts. A value that was stated
-    before is changed only by an action whose `fields` name it.
+    `payload` is stored with the step, and conditions read it as `payload.…`; it cannot name the actor.
+
+    Only an action whose `fields` name a value changes a value that was stated before.
     """
 
     action: Annotated[str, SingleLine(50)] = Field(examples=["submit"])
@@ -231,8 +235,8 @@ class TransitionIn(Schema):
     response_code: Annotated[str, SingleLine(20)] | None = Field(None, examples=["1A"])
     on_behalf_of: UUID | None = Field(
         None,
-        description="In whose place you act, who is away. Without it your own right comes first, then the one who has "
-        "delegated this to you; where several have, it is needed.",
+        description="The delegator on whose behalf you act. Without it your own right comes first, then the person "
+        "who has delegated this to you; required if several have.",
         examples=[None],
     )
 
@@ -240,18 +244,18 @@ class TransitionIn(Schema):
 class ActorOut(Schema):
     public_id: UUID
     display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
-    organization_code: str | None = Field(description="For which the actor acted then.", examples=["คคง."])
+    organization_code: str | None = Field(description="The organization of the actor at that time.", examples=["คคง."])
 
 
 class AssignmentOut(Schema):
-    """To whom a state was given. `dropped` says why it was not after all; then everybody who may act is asked."""
+    """The assignee of the state. `dropped` is the reason why it was not assigned; then everybody who may act is asked."""
 
     user_public_id: UUID | None
     dropped: Literal["inactive", "not_visible", "not_permitted"] | None
 
 
 class HistoryOut(Schema):
-    """One step; `actor` is null for steps from before the actors were recorded, `forced` one against the definition."""
+    """One step. `actor` is null for steps recorded without an actor; `forced` is a step against the definition."""
 
     public_id: UUID
     from_state: str = Field(examples=["draft"])
@@ -263,24 +267,26 @@ class HistoryOut(Schema):
     comment: str | None = Field(examples=["โปรดพิจารณา"])
     forced: bool
     response_code: str | None = Field(None, examples=["1A"])
-    automatic: bool = Field(default=False, description="The engine took it by itself after the step before.")
+    automatic: bool = Field(default=False, description="Taken by the engine after the previous step.")
     nobody: bool = Field(
         default=False,
-        description="Nobody who may see the document could act in the state it leads to, or answer for a branch there.",
+        description="Nobody who may see the document could act in the next state, or answer one of its branches.",
     )
     assignment: AssignmentOut | None = None
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     actor: ActorOut | None
-    on_behalf_of: PersonRef | None = Field(None, description="In whose place the actor acted.", examples=[None])
+    on_behalf_of: PersonRef | None = Field(
+        None, description="The delegator on whose behalf the actor acted.", examples=[None]
+    )
     attachments: list[HistoryFileOut]
-    values: list[ChangedValueOut] = Field(default_factory=list, description="What came with it.")
+    values: list[ChangedValueOut] = Field(default_factory=list, description="Values of the step.")
     item_results: list[ItemResultIn] = Field(default_factory=list, description="Answers to single items.")
     created_at: datetime
 
 
 class InboxItemOut(Schema):
-    """Something that waits for the caller, since `waitingSince`; `onBehalfOf` when it does so in others' places alone."""
+    """An instance that awaits the caller since `waitingSince`; `onBehalfOf` lists the delegators if it awaits only them."""
 
     subject: SubjectOut
     waiting_since: datetime
@@ -288,7 +294,7 @@ class InboxItemOut(Schema):
 
 
 class DelegationIn(Schema):
-    """The days are whole days of the deployment's zone, the first and the last included."""
+    """Whole days in the deployment's time zone; the first and the last day are included."""
 
     delegate_public_id: UUID = Field(description="An active person of one of your organizations.")
     starts_on: Day = Field(examples=["2026-12-01"])
@@ -296,7 +302,7 @@ class DelegationIn(Schema):
     workflow_codes: list[Annotated[str, SingleLine(50)]] | None = Field(
         None,
         max_length=50,
-        description="One at least; left out, or null, for every workflow.",
+        description="At least one; absent or null for every workflow.",
         examples=[["RFA_APPROVAL"]],
     )
     project_public_id: UUID | None = Field(None, description="Null for every project.")
@@ -304,7 +310,7 @@ class DelegationIn(Schema):
 
 
 class DelegationOut(Schema):
-    """One person's steps lent to another."""
+    """The delegation of one person's steps to another."""
 
     public_id: UUID
     delegator: PersonRef

@@ -23,7 +23,7 @@ from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Pr
 from saraban.search_index import service as search_index
 
 Column = sa.SQLColumnExpression[Any]
-# Whose rows, and the column that holds their key.
+# The kind of reader, and the column of the reader's key.
 Reader = tuple[ReaderKind, Column]
 
 _reach = table_of(DocumentReach)
@@ -44,8 +44,6 @@ class ReachHeads:
 
 class ReachIndex:
     """
-    The rows of one register in `document_reach`.
-
     :param at_home: selects the rows of `documents`, in the order of the table's columns
     :param away: the same for issued revisions
     :param status: the value of the column for the bound `code`
@@ -153,9 +151,12 @@ class ReachIndex:
             await session.execute(sa.select(key).where(key.in_(documents)).order_by(key).with_for_update())
 
 
-def _differing_documents(one: sa.Subquery, other: sa.Subquery) -> sa.CompoundSelect[int]:
-    lone = [sa.except_(sa.select(left), sa.select(right)).subquery() for left, right in ((one, other), (other, one))]
-    return sa.union(*(sa.select(each.c.document_id) for each in lone))
+def _differing_documents(left_rows: sa.Subquery, right_rows: sa.Subquery) -> sa.CompoundSelect[int]:
+    lone = [
+        sa.except_(sa.select(left), sa.select(right)).subquery()
+        for left, right in ((left_rows, right_rows), (right_rows, left_rows))
+    ]
+    return sa.union(*(sa.select(part.c.document_id) for part in lone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ async def open_rows(
     if after is not None:
         due, created, document = place
         later = sa.or_(created > after.created_at, sa.and_(created == after.created_at, document > after.document_id))
-        # The first condition says nothing new, and is the one that MariaDB can begin to read at.
+        # The first condition is redundant, but MariaDB can use it as the start of a range.
         statement = statement.where(due >= after.due, sa.or_(due > after.due, later))
     return [OpenRow(*row) for row in await session.execute(statement.order_by(*place).limit(limit))]
 
@@ -203,10 +204,10 @@ def reach_of_sheets(
     return ReachIndex(register, heads, at_home=[one.where(heads.key.in_(_documents)) for one in at_home], status=status)
 
 
-def _columns(register: RegisterCode, reader: Reader, given: Mapping[str, Column]) -> list[Column]:
+def _columns(register: RegisterCode, reader: Reader, values: Mapping[str, Column]) -> list[Column]:
     kind, reader_id = reader
     fixed = {"reader_kind": _number(kind), "reader_id": reader_id, "kind": _number(register)}
-    columns = {**given, **fixed}
+    columns = {**values, **fixed}
     columns["document_date"] = _day_or_default(columns.get("document_date"), NO_DATE.isoformat())
     columns["due_date"] = _day_or_default(columns.get("due_date"), f"{NO_DUE:%Y-%m-%d %H:%M:%S.%f}")
     return [columns.get(column.name, _ZERO).label(column.name) for column in _reach.c]
@@ -217,7 +218,7 @@ def _number(value: int) -> Column:
 
 
 def _day_or_default(day: Column | None, none: str) -> Column:
-    # As a text: what should stand is compared with what does, and on MariaDB both print alike.
+    # Text, because `differing` compares it with stored values as MariaDB prints them.
     text = sa.literal(none, sa.String())
     return text if day is None else sa.func.coalesce(day, text)
 
@@ -228,9 +229,7 @@ _newest, _issued = aliased(_revision, name="newest"), aliased(_revision, name="i
 
 def reach_of_documents(rules: KindRules, type_id: Column = _head.correspondence_type_id) -> ReachIndex:
     """
-    Return the index of documents with revisions.
-
-    Readers of the project and the originator see the newest revision, those of the contract and the recipients the newest issued.
+    Readers of the project and the originator see the newest revision, others the newest issued one.
 
     :param type_id: the column of the head by which the register filters types
     """
@@ -243,7 +242,7 @@ def reach_of_documents(rules: KindRules, type_id: Column = _head.correspondence_
         _issued_rows(rules, type_id, (ReaderKind.ORGANIZATION, _link.recipient_organization_id))
         .join(_link, _link.correspondence_id == _head.id)
         .where(_link.recipient_organization_id != _head.originator_id)
-        .distinct(),  # one may be a recipient twice, to act and to know
+        .distinct(),  # an organization may be a recipient twice
     ]
     status: Column = status_key(sa.bindparam("code"))
     return ReachIndex(rules.register, _heads_of(rules), at_home=newest_rows, away=issued_rows, status=status)
@@ -256,7 +255,7 @@ def _heads_of(rules: KindRules) -> ReachHeads:
         .where(_head.deleted_at.is_(None), CorrespondenceType.type_code.in_(sorted(rules.type_codes)))
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")  # along the keys, not along each type
     )
-    # Its revisions too: a step of a workflow holds them, and not the head.
+    # Revisions too: a step of a workflow locks them, not the head.
     return ReachHeads(rows, table_of(_head), _head.id, _head.project_id, (_head.id, _revision.correspondence_id))
 
 
@@ -276,46 +275,46 @@ def _issued_rows(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect
 
 def _is_newest(*, issued: bool = False) -> sa.ColumnElement[bool]:
     """Match the newest standing revision of the head, or the newest issued one."""
-    shown, other = _issued if issued else _newest, aliased(_revision)
+    revision, other = _issued if issued else _newest, aliased(_revision)
     standing = [other.correspondence_id == _head.id, other.withdrawn_at.is_(None)]
     if issued:
         standing.append(other.issued_date.is_not(None))
     number = sa.select(sa.func.max(other.revision_number)).where(*standing).correlate(_head).scalar_subquery()
-    return sa.and_(shown.correspondence_id == _head.id, shown.revision_number == number)
+    return sa.and_(revision.correspondence_id == _head.id, revision.revision_number == number)
 
 
-def _within_kind(statement: AnySelect, rules: KindRules, shown: type[DocumentRevision]) -> AnySelect:
+def _within_kind(statement: AnySelect, rules: KindRules, revision: type[DocumentRevision]) -> AnySelect:
     return (
         statement.join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
-        .join(CorrespondenceStatus, CorrespondenceStatus.id == shown.correspondence_status_id)
+        .join(CorrespondenceStatus, CorrespondenceStatus.id == revision.correspondence_status_id)
         .where(
             _head.id.in_(_documents),
             _head.deleted_at.is_(None),
             CorrespondenceType.type_code.in_(sorted(rules.type_codes)),
         )
-        # From the heads: MariaDB would otherwise begin with a type or a status, and read all that ever had it.
+        # MariaDB would otherwise begin with all documents of a type or status.
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     )
 
 
-def _reach_columns(rules: KindRules, type_id: Column, reader: Reader, shown: type[DocumentRevision]) -> list[Column]:
-    given: dict[str, Column] = {
+def _reach_columns(rules: KindRules, type_id: Column, reader: Reader, revision: type[DocumentRevision]) -> list[Column]:
+    values: dict[str, Column] = {
         "project_id": _head.project_id,
         "created_at": _head.created_at,
         "document_id": _head.id,
-        "revision_id": shown.id,
-        "is_draft": shown.issued_date.is_(None),
-        "behind": shown.id != _newest.id,
+        "revision_id": revision.id,
+        "is_draft": revision.issued_date.is_(None),
+        "behind": revision.id != _newest.id,
         "is_open": CorrespondenceStatus.status_code.not_in(sorted(rules.finished_codes)),
-        "status": shown.correspondence_status_id,
+        "status": revision.correspondence_status_id,
         "type_id": type_id,
         "discipline_id": sa.func.coalesce(_head.discipline_id, 0),
         "contract_id": sa.func.coalesce(_head.contract_id, 0),
         "originator_id": _head.originator_id,
         "author_id": _head.created_by,
-        "document_date": shown.document_date,
-        "due_date": shown.due_date,
-        "document_number": shown.correspondence_number,
-        "number_sort": shown.number_sort,
+        "document_date": revision.document_date,
+        "due_date": revision.due_date,
+        "document_number": revision.correspondence_number,
+        "number_sort": revision.number_sort,
     }
-    return _columns(rules.register, reader, given)
+    return _columns(rules.register, reader, values)

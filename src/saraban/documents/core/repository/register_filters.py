@@ -99,11 +99,7 @@ _AWAITS_ORGANIZATION = WorkflowWorkItem.organization_id.in_(
 
 
 def pending(subjects: sa.Table, key: Column) -> Condition:
-    """
-    Match what awaits the caller or their organizations.
-
-    :param key: the column of `document_reach` with the keys of the subjects
-    """
+    """Match what awaits the caller or their organizations; `key` is the column of the subjects."""
     return (
         sa.select(sa.literal_column("1"))
         .where(
@@ -113,7 +109,7 @@ def pending(subjects: sa.Table, key: Column) -> Condition:
             WorkflowWorkItem.instance_id == WorkflowInstance.id,
             sa.or_(_AWAITS_CALLER, _AWAITS_ORGANIZATION),
         )
-        # SQLite would otherwise begin with all that waits for the caller, for each row anew.
+        # SQLite would otherwise read all work items of the caller for each row.
         .with_hint(table_of(WorkflowWorkItem), "INDEXED BY idx_wf_item_instance", "sqlite")
         .correlate(_table)
         .exists()
@@ -141,7 +137,7 @@ def waiting(subjects: sa.Table, key: Column) -> AnySelect:
         .select_from(instances)
         .join(WorkflowInstance, WorkflowInstance.id == instances.c.instance_id)
         .join(subjects, subjects.c.uuid == TextUuid(WorkflowInstance.entity_id))
-        # In this order: MariaDB would otherwise begin with all that ever had a workflow.
+        # MariaDB would otherwise begin with all instances.
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     )
 
@@ -207,7 +203,7 @@ DOCUMENTS: Final = RegisterTables(
     conditions={
         "mine": _reach.author_id == sa.bindparam("mine"),
         "person": _reach.author_id == sa.bindparam("person"),
-        # MariaDB may answer an EXISTS from a list of all that the organization ever received, which has no end.
+        # MariaDB may materialize all receipts of the organization for an EXISTS.
         "party": sa.or_(_originated, _receipts.limit(1).scalar_subquery().is_not(None)),
         "caller": pending(_revision, _reach.revision_id),
     },
@@ -265,11 +261,7 @@ _PLACES_OF_PROJECT = sa.union_all(_EVERY_PROJECT.where(_project.c.uuid == sa.bin
 
 
 async def find_places(session: AsyncSession, reach: Reach | None, project: UUID | None) -> Places:
-    """
-    Return the projects, or one of them, and the contracts that open something to a reader.
-
-    :param reach: None where contracts open nothing
-    """
+    """Return the projects, or one, and the contracts that open something to a reader; without `reach` none."""
     statement = _PLACES if project is None else _PLACES_OF_PROJECT
     is_limited = reach is not None and not reach.everything
     values = {

@@ -1,7 +1,7 @@
 """
 Pages of registers: narrow rows of `document_reach`, read along an index for each key of the reader.
 
-The statements name the index, which the statistics of both databases would not choose.
+The statements name the index: statistics of both databases ignore a reader who sees one row in a thousand.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -82,8 +82,8 @@ class Ask:
 
 WORDS: Final = tuple(f"word_{place}" for place in range(MOST_WORDS))
 WITHOUT: Final = tuple(f"without_{place}" for place in range(MOST_WORDS))
-WAITING: Final = "waiting"  # documents that the index of search does not contain yet, where these are few
-MATCHED, MATCHED_REVISIONS = "matched", "matched_revisions"  # what the index finds for the reader
+WAITING: Final = "waiting"  # a few documents that the search index does not contain yet
+MATCHED, MATCHED_REVISIONS = "matched", "matched_revisions"  # found by the search index
 _FILTERS: Final[Mapping[str, Index]] = {
     **dict.fromkeys(WORDS, Index.TEXT),
     "statuses": Index.STATUS,
@@ -108,15 +108,15 @@ _VALUES: Final[Mapping[Index, str]] = {
 }
 
 
-def _text_condition(tables: RegisterTables, given: Collection[str]) -> Condition:
+def _text_condition(tables: RegisterTables, condition_names: Collection[str]) -> Condition:
     """Match the words in the search index, or in the shown columns of what it does not contain yet."""
     shows_words = sa.and_(
-        *(tables.text(name) for name in WORDS if name in given),
-        *(sa.not_(tables.text(name)) for name in WITHOUT if name in given),
+        *(tables.text(name) for name in WORDS if name in condition_names),
+        *(sa.not_(tables.text(name)) for name in WITHOUT if name in condition_names),
     )
-    if WAITING in given:
+    if WAITING in condition_names:
         shows_words = sa.and_(_reach.document_id.in_(many(WAITING)), shows_words)
-    if MATCHED not in given:
+    if MATCHED not in condition_names:
         return shows_words
     is_matched = _reach.document_id.in_(many(MATCHED)), _reach.revision_id.in_(many(MATCHED_REVISIONS))
     return sa.or_(sa.and_(*is_matched), shows_words)
@@ -139,7 +139,7 @@ async def keys_of(session: AsyncSession, tables: RegisterTables, public_ids: Col
     return list(await session.scalars(sa.select(heads.id).where(heads.uuid.in_(public_ids)))) if public_ids else []
 
 
-# Of a document whose newer draft this key does not show, the draft is shown to whoever is at home.
+# A reader at home finds the newer draft of a document by another key, instead of this row.
 _NOT_BEHIND = sa.or_(
     _reach.behind == sa.false(),
     sa.not_(
@@ -199,36 +199,43 @@ def _shape_of(ask: Ask, key: ReaderKey) -> _KeyShape:
 
 def _key_values(keys: Iterable[ReaderKey]) -> FilterValues:
     return {
-        f"{name}_{place}": value if value is None else int(value)
-        for place, key in enumerate(keys)
+        f"{name}_{position}": value if value is None else int(value)
+        for position, key in enumerate(keys)
         for name, value in zip(ReaderKey._fields, key, strict=True)
     }
 
 
 def _select_of_key(
-    tables: RegisterTables, index: Index, given: Collection[str], place: int, shape: _KeyShape, *columns: Any
+    tables: RegisterTables,
+    index: Index,
+    condition_names: Collection[str],
+    position: int,
+    shape: _KeyShape,
+    *columns: Any,
 ) -> AnySelect:
     name = _BY_DOCUMENT if index.looks_up else f"ix_reach_{index}"
     if index is Index.CREATED:
         name, on_sqlite = "PRIMARY", "sqlite_autoindex_document_reach_1"
     else:
         on_sqlite = name
-    reader: sa.BindParameter[Any] = sa.bindparam(f"reader_{place}")
+    reader: sa.BindParameter[Any] = sa.bindparam(f"reader_{position}")
     conditions = [
-        _reach.project_id == sa.bindparam(f"project_{place}"),
-        _reach.reader_kind == sa.bindparam(f"kind_{place}"),
+        _reach.project_id == sa.bindparam(f"project_{position}"),
+        _reach.reader_kind == sa.bindparam(f"kind_{position}"),
         _reach.reader_id == reader,
         _reach.kind == sa.bindparam("register"),
     ]
     if shape.is_written:
-        conditions += [_reach.contract_id == sa.bindparam(f"written_in_{place}"), _reach.originator_id == reader]
-    conditions += [condition for name, condition in {**_CONDITIONS, **tables.conditions}.items() if name in given]
-    if not frozenset(WORDS).isdisjoint(given):
-        conditions.append(_text_condition(tables, given))
+        conditions += [_reach.contract_id == sa.bindparam(f"written_in_{position}"), _reach.originator_id == reader]
+    conditions += [
+        condition for name, condition in {**_CONDITIONS, **tables.conditions}.items() if name in condition_names
+    ]
+    if not frozenset(WORDS).isdisjoint(condition_names):
+        conditions.append(_text_condition(tables, condition_names))
     if index.looks_up:
         conditions.append(_reach.document_id.in_(many("documents")))
     if shape.has_value:
-        conditions.append(_SPLIT[index] == sa.bindparam(f"value_{place}"))
+        conditions.append(_SPLIT[index] == sa.bindparam(f"value_{position}"))
     return (
         sa.select(*columns)
         .select_from(_table)
@@ -242,10 +249,10 @@ def _union(selects: Sequence[AnySelect]) -> Any:
     return selects[0] if len(selects) == 1 else sa.union_all(*(sa.select(select.subquery()) for select in selects))
 
 
-# It takes longer to make these statements than to send them.
+# Cached: building these statements takes longer than running them.
 @lru_cache(maxsize=256)
 def page_statement(
-    tables: RegisterTables, index: Index, given: frozenset[str], order: Order, shapes: tuple[_KeyShape, ...]
+    tables: RegisterTables, index: Index, condition_names: frozenset[str], order: Order, shapes: tuple[_KeyShape, ...]
 ) -> Any:
     value = [] if order.sort is Sort.CREATED else [_SORTED_BY[order.sort]]
     order_columns = [
@@ -253,10 +260,12 @@ def page_statement(
     ]
     columns = _reach.document_id, _reach.revision_id, _reach.created_at, *value
     selects = []
-    for place, shape in enumerate(shapes):
-        # By one value alone: of several SQLite makes one range, and sorts it.
-        names = given - {_VALUES.get(index, "")} if shape.has_value else given
-        statement = _select_of_key(tables, index, names, place, shape, *columns).order_by(*order_columns).limit(_MOST)
+    for position, shape in enumerate(shapes):
+        # One value each: SQLite sorts a range of several values.
+        names = condition_names - {_VALUES.get(index, "")} if shape.has_value else condition_names
+        statement = (
+            _select_of_key(tables, index, names, position, shape, *columns).order_by(*order_columns).limit(_MOST)
+        )
         if shape.skips_behind:
             statement = statement.where(_NOT_BEHIND)
         if shape.behind is not None:
@@ -271,9 +280,7 @@ def page_statements(
     """
     Return statements with one select for each key and each value whose rows an index has in order.
 
-    Behind a cursor there is one more for the rows of other values.
-
-    :param documents: found by an index that looks up
+    Behind a cursor there is one more for the rows of other values. `documents` are those that were looked up.
     """
     behind: Sequence[_Behind | None] = [None]
     values = ask.parameters | {"most": most, "documents": documents}
@@ -290,8 +297,8 @@ def page_statements(
     for start in range(0, len(branches), _SELECTS_PER_STATEMENT):
         keys, split, shapes = zip(*branches[start : start + _SELECTS_PER_STATEMENT], strict=True)
         statement = page_statement(ask.tables, index, frozenset(ask.values), ask.order, shapes)
-        own = {f"value_{place}": value for place, value in enumerate(split)}
-        statements.append((statement, values | _key_values(keys) | own))
+        split_values = {f"value_{place}": value for place, value in enumerate(split)}
+        statements.append((statement, values | _key_values(keys) | split_values))
     return statements
 
 
@@ -339,22 +346,18 @@ def _size_statement(
 async def count_rows(
     session: AsyncSession, ask: Ask, keys: Sequence[ReaderKey], index: Index | None, *, most: int
 ) -> list[int]:
-    """
-    Count the rows of each key that the filters of one index leave, at most `most`.
-
-    :param index: None counts all rows of the reader
-    """
-    given = frozenset[str]() if index is None else _index_conditions(ask, index)
+    """Count the rows that filters of an index leave of each key, at most `most`; without index all rows."""
+    names = frozenset[str]() if index is None else _index_conditions(ask, index)
     shapes = tuple(_shape_of(ask, key) for key in keys)
-    statement = _size_statement(ask.tables, index or Index.CREATED, given, shapes)
+    statement = _size_statement(ask.tables, index or Index.CREATED, names, shapes)
     return list(await session.scalars(statement, ask.parameters | {"most": most} | _key_values(keys)))
 
 
 def _index_conditions(ask: Ask, index: Index) -> frozenset[str]:
-    given = frozenset(name for name in ask.values if _FILTERS.get(name) is index)
+    names = frozenset(name for name in ask.values if _FILTERS.get(name) is index)
     if index is Index.DUE:
-        given |= {"open"} if "open" in ask.values else {"open_or_not"}
-    return given
+        names |= {"open"} if "open" in ask.values else {"open_or_not"}
+    return names
 
 
 async def looked_up(session: AsyncSession, ask: Ask, index: Index) -> list[int]:
@@ -363,11 +366,7 @@ async def looked_up(session: AsyncSession, ask: Ask, index: Index) -> list[int]:
 
 
 class CountedKeys(NamedTuple):
-    """
-    Keys of one project that can find the same document.
-
-    :param contracts: whose documents are counted by keys of their own
-    """
+    """Keys of one project that can find the same document; documents of `contracts` are counted elsewhere."""
 
     keys: tuple[ReaderKey, ...]
     contracts: tuple[int, ...] = ()
@@ -378,10 +377,10 @@ def counted_keys(keys: Sequence[ReaderKey]) -> list[CountedKeys]:
     groups = []
     for _, project_keys in groupby(keys, key=lambda key: key.project):
         of_project = list(project_keys)
-        rest = tuple(key for key in of_project if key.kind is ReaderKind.ORGANIZATION)
+        organization_keys = tuple(key for key in of_project if key.kind is ReaderKind.ORGANIZATION)
         contracts = tuple(key.reader for key in of_project if key.kind is ReaderKind.CONTRACT)
         groups += [CountedKeys((key,)) for key in of_project if key.kind is not ReaderKind.ORGANIZATION]
-        groups += [CountedKeys(rest, contracts or (NOBODY,))] if rest else []
+        groups += [CountedKeys(organization_keys, contracts or (NOBODY,))] if organization_keys else []
     return groups
 
 
@@ -389,28 +388,30 @@ def counted_keys(keys: Sequence[ReaderKey]) -> list[CountedKeys]:
 def _count_statement(
     tables: RegisterTables,
     index: Index,
-    given: frozenset[str],
+    condition_names: frozenset[str],
     index_conditions: frozenset[str] | None,
     groups: tuple[tuple[bool, tuple[_KeyShape, ...]], ...],
 ) -> Any:
     selects: list[AnySelect] = []
-    places = count()
+    positions = count()
     for number, (of_organizations, shapes) in enumerate(groups):
-        # What was issued in a contract stands under its key too, with the same revision.
+        # The key of a contract has its issued documents too, with the same revision.
         elsewhere = _reach.contract_id.not_in(many(f"contracts_{number}"))
         conditions = [sa.or_(_reach.is_draft == sa.true(), elsewhere)] if of_organizations else []
         rows, exceeds = [], []
         for shape in shapes:
-            place = next(places)
-            select = _select_of_key(tables, index, given, place, shape, _reach.document_id).where(*conditions)
+            position = next(positions)
+            select = _select_of_key(tables, index, condition_names, position, shape, _reach.document_id).where(
+                *conditions
+            )
             rows.append(select.where(_NOT_BEHIND) if shape.skips_behind else select)
             if index_conditions is not None:
-                row = _select_of_key(tables, index, index_conditions, place, shape, sa.literal_column("1")).limit(1)
+                row = _select_of_key(tables, index, index_conditions, position, shape, sa.literal_column("1")).limit(1)
                 exceeds.append(row.offset(sa.bindparam("beyond", type_=sa.Integer())).scalar_subquery().is_not(None))
         counted = rows[0].with_only_columns(sa.func.count())
         if len(rows) > 1:
             counted = sa.select(sa.func.count()).select_from(sa.union(*rows).subquery())
-        # The second is not looked at where the first is true.
+        # The count is not evaluated where `exceeds` is true.
         selects.append(
             sa.select(sa.case((sa.or_(*exceeds), _MOST), else_=counted.scalar_subquery())) if exceeds else counted
         )
@@ -426,16 +427,12 @@ async def count_documents(
     *,
     most: int | None,
 ) -> int:
-    """
-    Count the documents of a query.
-
-    :param most: if given, returned for keys of which the filters of the index leave that many rows
-    """
-    given = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
+    """:param most: if given, returned for keys of which the filters of the index leave that many rows"""
+    names = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
     values = ask.parameters | {"most": most, "beyond": (most or 1) - 1, "documents": documents}
     values |= _key_values(key for group in groups for key in group.keys)
     values |= {f"contracts_{number}": group.contracts for number, group in enumerate(groups)}
     shapes = tuple((bool(group.contracts), tuple(_shape_of(ask, key) for key in group.keys)) for group in groups)
     index_conditions = None if most is None else _index_conditions(ask, index)
-    statement = _count_statement(ask.tables, index, frozenset(given), index_conditions, shapes)
+    statement = _count_statement(ask.tables, index, frozenset(names), index_conditions, shapes)
     return sum(await session.scalars(statement, values))

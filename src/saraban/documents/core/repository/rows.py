@@ -134,11 +134,11 @@ class DocumentRow:
     @classmethod
     def read(cls, values: Sequence[Any]) -> "DocumentRow":
         """Build a row from the columns of `summary_select` or `whole_select`."""
-        head, revision, project, originator, status, author, *rest = [
+        head, revision, project, originator, status, author, *optional = [
             part(*values[start:end]) for part, start, end in _PLACES
         ]
         # An optional part exists if its first column is set.
-        contract, discipline, sub_type = [None if part[0] is None else part for part in rest]
+        contract, discipline, sub_type = [None if part[0] is None else part for part in optional]
         texts = _texts(values[_WIDTH:]) if len(values) > _WIDTH else None
         type_code = values[_WIDTH - 1]
         return cls(
@@ -198,7 +198,7 @@ _PARTS: Sequence[tuple[Any, Any]] = (
 
 _ENDS = list(accumulate(len(part._fields) for part, _ in _PARTS))
 _PLACES = [(part, end - len(part._fields), end) for (part, _), end in zip(_PARTS, _ENDS, strict=True)]
-# Columns of tables, not of classes: of rows as wide as these they are read in half the time.
+# Columns of tables, not of classes: wide rows are read in half the time.
 _head, _revision, _project, _organization, _status, _user, _contract, _discipline, _sub_type = (
     table_of(mapped) for _, mapped in _PARTS
 )

@@ -22,11 +22,7 @@ NOT_WRITTEN = 0
 
 
 class SubjectRow(NamedTuple):
-    """
-    The columns of the statement, in its order.
-
-    The keys of a row that is not inserted yet are `NOT_WRITTEN`; no step is taken before the insert.
-    """
+    """The columns of the statement, in its order; keys that are not inserted yet are `NOT_WRITTEN`."""
 
     document_id: int
     public_id: UUID
@@ -120,7 +116,7 @@ _SUBJECTS: AnySelect = (
         _type_code.in_(sa.bindparam("type_codes", expanding=True)),
     )
     .order_by(_link.c.position)
-    # In this order: with a hundred thousand documents in one project MariaDB would otherwise begin with the project.
+    # With 100,000 documents in one project, MariaDB would otherwise begin with the project.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
 

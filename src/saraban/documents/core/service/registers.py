@@ -93,7 +93,7 @@ def home_of(reach: Reach) -> dict[str, list[int]]:
     if reach.everything:
         return {}
     names = ("organizations", "contracts", "member_of")
-    # Nothing is in an empty list, and what is not in one is unknown to a database that is given NULL for it.
+    # Databases get NULL for an empty list, for which NOT IN is unknown.
     return {f"home_{name}": sorted(getattr(reach, name)) or [register_filters.NOBODY] for name in names}
 
 
@@ -129,12 +129,12 @@ async def read_page(
     if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
         statuses = await register_filters.status_keys(session)
     filter_keys = await _named_keys(session, register, search)
-    words, text = await _text_filters(session, register, search, keys := register.keys(places))
+    text_filters, text = await _text_filters(session, register, search, keys := register.keys(places))
     ask = Ask(
         register.tables,
         register.rules.register,
         order,
-        filter_keys | _filter_values(ctx, register, search, statuses) | words,
+        filter_keys | _filter_values(ctx, register, search, statuses) | text_filters,
         keys,
         register.home,
         {name: filter_keys[name] for name in ("types", "disciplines") if name in filter_keys},
@@ -149,19 +149,19 @@ async def read_page(
         is_complete = cursor is None and len(narrow) <= search.limit
         count = len(narrow) if is_complete else await _count_documents(session, ask, sizes)
     rows = narrow[: search.limit]
-    shown = await wide(session, rows) if rows else []
+    wide_rows = await wide(session, rows) if rows else []
     following = None
     if len(narrow) > search.limit:
         value = sort_text(order.sort, rows[-1].value, {key: code for code, key in statuses.items()})
-        following = RegisterCursor(rows[-1].created_at, shown[-1].public_id, value, count).encode(mark)
-    return CountedPage(list(shown), following, count)
+        following = RegisterCursor(rows[-1].created_at, wide_rows[-1].public_id, value, count).encode(mark)
+    return CountedPage(list(wide_rows), following, count)
 
 
 async def _find_position(
     session: AsyncSession, register: KindRegister, order: Order, cursor: RegisterCursor, statuses: Mapping[str, int]
 ) -> After:
     heads = register.tables.heads.c
-    # Where the document is gone, nothing of its moment is passed over.
+    # Without the document, the page skips no document of the same moment.
     last = await register_filters.key_of(session, heads.id, heads.uuid, cursor.public_id)
     return After(sort_value(order.sort, cursor.value, statuses), cursor.at, last)
 
@@ -272,7 +272,7 @@ def _date_filters(ctx: RequestContext, register: KindRegister, search: RegisterQ
     if search.until is not None:
         values["created_until"] = _day_starts(search.until + _DAY, ctx.zone)
     if search.due_from is not None:
-        # What is due on no day stands behind all others.
+        # Documents without a due date have the latest one, `NO_DUE`.
         values |= {"due_from": register.due(search.due_from, ctx.zone), "due_until": NO_DUE}
     if search.due_until is not None:
         values["due_until"] = register.due(search.due_until + _DAY, ctx.zone)
@@ -353,7 +353,7 @@ async def _measure_filters(session: AsyncSession, ask: Ask) -> _Sizes:
     documents = {index: await registers.looked_up(session, ask, index) for index in looked_up}
     if by_text is not None:
         documents[Index.TEXT] = by_text
-    sizes = {index: len(found) for index, found in documents.items()}
+    sizes = {index: len(keys) for index, keys in documents.items()}
     for index in along:
         sizes[index] = await _count_filter_rows(session, ask, index)
     return _Sizes(sizes, documents, many)
@@ -398,7 +398,7 @@ async def _count_documents(session: AsyncSession, ask: Ask, sizes: _Sizes) -> in
         and (sizes.of[best] if best in sizes.of else await _count_filter_rows(session, ask, best)) <= FEW
     ):
         return await _count_along(session, ask, best, sizes, most=None)
-    # All that the reader sees, read in its order, rather than looked up along an index.
+    # No filter leaves few rows: read all rows of the reader in order.
     if not sizes.many:
         most = COUNTED + 1 if sizes.many is None else None
         count = await _count_along(session, ask, Index.CREATED, sizes, most=most)

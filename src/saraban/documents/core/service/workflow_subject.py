@@ -33,7 +33,7 @@ class SubjectContext:
 
     @cached_property
     def sent_to(self) -> frozenset[int]:
-        return frozenset(one.organization.id for one in self.recipients)
+        return frozenset(recipient.organization.id for recipient in self.recipients)
 
     @cached_property
     def of_contract(self) -> frozenset[int]:
@@ -42,7 +42,9 @@ class SubjectContext:
     @property
     def main_role(self) -> str | None:
         """Return the role of the main recipient in the project or contract."""
-        main = next((one.organization.id for one in self.recipients if one.recipient_type == MAIN), None)
+        main = next(
+            (recipient.organization.id for recipient in self.recipients if recipient.recipient_type == MAIN), None
+        )
         return next((role for role, members in sorted(self.parties.items()) if main in members), None)
 
     def placement(self, state: str) -> Placement:
@@ -55,9 +57,9 @@ class SubjectContext:
         return may_see(reach(person), self.placement(state))
 
     def is_open_to(self, organization: int, state: str) -> bool:
-        place = self.placement(state)
-        taking_part = place.issued and (organization in place.recipients or organization in place.parties)
-        return taking_part or organization == place.originator
+        placement = self.placement(state)
+        taking_part = placement.issued and (organization in placement.recipients or organization in placement.parties)
+        return taking_part or organization == placement.originator
 
 
 async def subject_contexts(session: AsyncSession, subjects: Sequence[Subject]) -> dict[str, SubjectContext]:
@@ -150,9 +152,9 @@ class DocumentSubject:
         return {key: facts_in(self.rules, context, zone=self.zone) for key, context in contexts.items()}
 
     async def apply(self, session: AsyncSession, step: SubjectStep) -> bool:
-        """Set the status; an issued revision is visible to its recipients from now on."""
+        """Set the status; a step that issues the revision opens it to its readers."""
         context = step.facts.source
-        assert isinstance(context, SubjectContext)  # it was this port that gave the facts
+        assert isinstance(context, SubjectContext)  # from `facts` of this port
         row, (reached, code) = context.row, self._next_state(step, context)
         issued_at = step.now if reached.issued else None
         await repository.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)

@@ -22,7 +22,7 @@ _TAKE_BACK = Text("ยกเลิกการมอบหมายเดิม�
 
 
 class DelegateAway(DomainError):
-    """The chosen person has lent their own steps in the same days: what is lent cannot be lent on."""
+    """The chosen delegate has delegated their own steps on some of these days."""
 
     kind, code = ErrorKind.CONFLICT, "DELEGATE_AWAY"
     says = Text(
@@ -33,7 +33,7 @@ class DelegateAway(DomainError):
 
 
 class DelegationChained(DomainError):
-    """Somebody counts on the caller in the same days, and would be left without anybody."""
+    """Somebody has delegated steps to the caller on some of these days; those cannot be delegated again."""
 
     kind, code = ErrorKind.CONFLICT, "DELEGATION_CHAINED"
     says = Text(
@@ -46,7 +46,7 @@ class DelegationChained(DomainError):
 
 
 class DelegationOverlaps(DomainError):
-    """One matter is lent to one person at a time."""
+    """The caller has delegated the same steps on some of these days."""
 
     kind, code = ErrorKind.CONFLICT, "DELEGATION_OVERLAPS"
     says = Text("คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน", "You have already delegated this work on some of these dates.")
@@ -114,20 +114,20 @@ def check_people(delegator: UUID, delegate: UUID) -> None:
         raise invalid("/delegatePublicId", "self", "มอบหมายให้ตนเองไม่ได้", "You cannot delegate to yourself.")
 
 
-def check_against(wanted: Delegation, others: Iterable[Delegation]) -> None:
+def check_against(new: Delegation, others: Iterable[Delegation]) -> None:
     """
     :raises DelegateAway: when the delegate delegates their own steps on these days
     :raises DelegationChained: when somebody delegates to the delegator on these days
     :raises DelegationOverlaps: when the delegator has delegated the same matter on these days
     """
     for other in others:
-        if not wanted.meets(other):
+        if not new.meets(other):
             continue
-        if other.delegator == wanted.delegate:
+        if other.delegator == new.delegate:
             raise _refuse(DelegateAway, "/delegatePublicId")
-        if other.delegate == wanted.delegator:
+        if other.delegate == new.delegator:
             raise _refuse(DelegationChained, "/startsOn")
-        if other.delegator == wanted.delegator and wanted.shares(other):
+        if other.delegator == new.delegator and new.shares(other):
             raise _refuse(DelegationOverlaps, "/startsOn")
 
 
@@ -181,17 +181,17 @@ def standing(
 POINTER = "/onBehalfOf"
 
 
-def in_place_of(own: Facts, seat: Caller) -> Facts:
-    return replace(own, caller=seat, deputy=own.caller)
+def in_place_of(own_facts: Facts, seat: Caller) -> Facts:
+    return replace(own_facts, caller=seat, deputy=own_facts.caller)
 
 
-def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionOut, ...]:
+def choices(definition: Definition, state: str, own_facts: Facts, seats: Iterable[Caller]) -> tuple[ActionOut, ...]:
     """Return the available actions, own and delegated, in the order of the definition."""
-    own_actions = {choice.code: choice for choice in decisions.available(definition, state, own)}
+    own_actions = {choice.code: choice for choice in decisions.available(definition, state, own_facts)}
     delegators: dict[str, list[PersonRef]] = {}
     delegated_actions: dict[str, ActionOut] = {}
     for seat in seats:
-        for choice in decisions.available(definition, state, in_place_of(own, seat)):
+        for choice in decisions.available(definition, state, in_place_of(own_facts, seat)):
             delegated_actions[choice.code] = choice
             delegators.setdefault(choice.code, []).append(PersonRef.model_validate(seat))
     if not delegators:
@@ -206,7 +206,7 @@ def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Call
 
 
 def chosen(
-    definition: Definition, state: str, action: str, own: Facts, seats: Sequence[Caller], *, named: UUID | None
+    definition: Definition, state: str, action: str, own_facts: Facts, seats: Sequence[Caller], *, named: UUID | None
 ) -> Facts:
     """
     Return the facts of the delegator on whose behalf the caller acts.
@@ -216,9 +216,9 @@ def chosen(
     :raises Invalid: when the named person has delegated nothing, or several are possible
     """
     if named is not None:
-        return in_place_of(own, seat_of(seats, named))
+        return in_place_of(own_facts, seat_of(seats, named))
     permitted = [
-        delegated for seat in seats if _can_take(definition, state, action, delegated := in_place_of(own, seat))
+        delegated for seat in seats if _can_take(definition, state, action, delegated := in_place_of(own_facts, seat))
     ]
     if not permitted:
         raise decisions.ActionForbidden(

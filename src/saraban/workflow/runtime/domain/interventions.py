@@ -72,11 +72,7 @@ def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
 
 
 def _can_intervene(caller: Caller, subject: SubjectFacts, waited_for: frozenset[int]) -> bool:
-    """
-    Return whether the caller may do everything, or has the permission over this subject.
-
-    People of the originator have it only over a document that stays inside their organization.
-    """
+    """Return whether the caller has the permission; the originator's people only inside their organization."""
     if caller.may(EVERYTHING, subject.scope):
         return True
     originator = subject.originator_organization_id

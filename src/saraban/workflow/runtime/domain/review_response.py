@@ -12,7 +12,7 @@ from saraban.workflow.language.subject import SubjectFacts
 
 
 class BranchClosed(DomainError):
-    """The branch has been answered, or the review is over: what was answered stays."""
+    """The branch has its answer, or the review has ended; answers cannot be changed."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_BRANCH_CLOSED"
     says = Text(
@@ -54,9 +54,7 @@ def may_answer(
     """
     Return whether a branch asks the caller; no right replaces that.
 
-    The submitter answers only a branch that names them, and never as a delegate.
-
-    :param deputy: the delegate who answers on behalf of the caller
+    The submitter answers only a branch that names them, and never as a delegate (`deputy`).
     """
     if deputy is not None and deputy.user_id == subject.submitter_user_id:
         return False

@@ -38,7 +38,7 @@ _HAS_FILES = (
     .where(WorkflowHistory.instance_id == _INSTANCES.c.id, Attachment.workflow_history_id == WorkflowHistory.id)
     .correlate(_INSTANCES)
 )
-# Weighing the index on the key and the version takes MariaDB as long as reading the row.
+# MariaDB weighs the index on id and version as long as it reads the row.
 _HINTED = _INSTANCE.add_columns(_HAS_FILES).with_hint(_INSTANCES, "USE INDEX (PRIMARY)", "mariadb")
 _CHANGE_INSTANCE = sa.update(_INSTANCES).where(
     _INSTANCES.c.id == sa.bindparam("public_id"), _INSTANCES.c.version_no == sa.bindparam("expected")
@@ -208,16 +208,12 @@ async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> S
 async def inbox_page(
     session: AsyncSession, *, users: Collection[int], organizations: Collection[int], after: Cursor | None, limit: int
 ) -> Sequence[tuple[datetime, UUID]]:
-    """
-    List (since, instance id), newest first.
-
-    Each person and organization is a branch of a union, so that each reads at most `limit` rows of its index.
-    """
+    """List (since, instance id), newest first; each assignee reads at most `limit` rows of its index."""
     branches = [_select_assignee_items(WorkflowWorkItem.user_id == key, after, limit) for key in sorted(users)]
     branches += [
         _select_assignee_items(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)
     ]
-    merged = sa.union(*branches).subquery()  # not ALL: one instance can wait for several of the caller's organizations
+    merged = sa.union(*branches).subquery()  # not ALL: an instance can await several organizations of the caller
     statement = (
         sa.select(merged.c.created_at, merged.c.instance_id)
         .order_by(merged.c.created_at.desc(), merged.c.instance_id.desc())
@@ -307,11 +303,7 @@ class LockedInstance:
 
 
 async def lock_instance(session: AsyncSession, public_id: UUID, *, wait: bool = True) -> LockedInstance | None:
-    """
-    Lock an instance until the transaction ends; return None if there is none.
-
-    :param wait: False returns None, too, while another transaction holds the lock
-    """
+    """Lock an instance; return None if there is none, or without `wait` if it is locked."""
     row = (await session.execute(_LOCKED[wait], {"public_id": public_id})).one_or_none()
     return None if row is None else LockedInstance(Instance(*row[:-1]), bool(row[-1]))
 
@@ -343,7 +335,7 @@ EVERYWHERE, EVERY_TYPE = 0, ""
 _ANY_MATTER = Matter("", EVERYWHERE, EVERY_TYPE)
 
 
-# The project before the installation, and within either a type before all: the greater key is the more specific.
+# The greater key is more specific: a project before the installation, a type before all types.
 _CHOSEN = (
     sa.select(WorkflowAssignment.workflow_code)
     .where(
@@ -365,7 +357,7 @@ _STARTING = (
     .limit(1)
 )
 _NEW = {column.name: sa.bindparam(f"new_{column.name}", type_=column.type) for column in _INSTANCES.c}
-# Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
+# One statement inserts and checks the version, so that nothing is read under the lock of a series.
 _START = sa.insert(_INSTANCES).from_select(
     list(_NEW),
     sa.select(*(value.label(name) for name, value in _NEW.items())).where(

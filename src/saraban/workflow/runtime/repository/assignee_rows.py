@@ -136,11 +136,7 @@ async def add(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> No
 
 
 async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[AnyRow]:
-    """
-    List the branches of the newest round of each instance, by position.
-
-    Rows of (branch, `by`: names of the respondent, `behalf`: names of the delegator).
-    """
+    """List the branches of the newest rounds, with names: `by` the respondent, `behalf` the delegator."""
     newest = (
         sa.select(WorkflowBranch.instance_id, sa.func.max(WorkflowBranch.opened_version).label("opened_version"))
         .where(WorkflowBranch.instance_id.in_(instance_ids))

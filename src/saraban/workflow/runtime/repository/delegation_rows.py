@@ -67,7 +67,7 @@ class NamedRow:
 
 async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -> NamedRow | None:
     if locked:
-        # By itself: MariaDB has no FOR UPDATE OF, and would lock both people and the project too.
+        # Alone: MariaDB has no FOR UPDATE OF, and would lock both people and the project, too.
         await session.execute(sa.select(DelegationRow.id).where(DelegationRow.public_id == public_id).with_for_update())
     statement = _select_delegations(_DELEGATOR, _DELEGATE, Project).where(DelegationRow.public_id == public_id)
     row = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()

@@ -57,11 +57,7 @@ async def _find_holders(session: AsyncSession, required: Collection[Require], fa
 
 
 async def asked_by_person(session: AsyncSession, pending: PendingAssignees, instance: InstanceState) -> frozenset[int]:
-    """
-    Return the users, asked by name or by their rights, who may see the subject.
-
-    Locks the rights of people until the transaction ends.
-    """
+    """Return the users asked in person, and lock rights of people until the transaction ends."""
     if not (pending.named or pending.holders):
         return frozenset()
     await identity.share_rights(session)
@@ -74,7 +70,7 @@ async def asked_by_person(session: AsyncSession, pending: PendingAssignees, inst
 
 
 async def checked(session: AsyncSession, pending: PendingAssignees, instance: InstanceState) -> PendingAssignees:
-    """Set `nobody` if no member may see the subject and act; not read if an organization is sure to see it."""
+    """Set `nobody` unless a member, or an organization that is sure to see the subject, may act."""
     if pending.users or _sure_organizations(instance, pending) or not pending_assignees.expects(instance.state):
         return pending
     members = (await members_of(session, pending.organizations)).values()
@@ -120,7 +116,9 @@ async def act_for(session: AsyncSession, organizations: Collection[int], instanc
     if all(require.roles or require.permissions for require in required):
         public_ids = await _find_holders(session, required, instance.facts)
     else:
-        public_ids = frozenset(each.public_id for each in await identity.users_of(session, frozenset(organizations)))
+        public_ids = frozenset(
+            member.public_id for member in await identity.users_of(session, frozenset(organizations))
+        )
     keys, organization_ids = sorted(public_ids), frozenset(organizations)
     for start in range(0, len(keys), BATCH_SIZE):
         callers = (await identity.load_callers(session, keys[start : start + BATCH_SIZE])).values()
@@ -148,11 +146,7 @@ def pending_by_definition(instance: InstanceState) -> PendingAssignees:
 
 
 def pending_without_query(instance: InstanceState, pending: PendingAssignees | None = None) -> WaitingForOut | None:
-    """
-    Return the assignees, or None if that needs a query.
-
-    :param pending: the assignees, if they were just read
-    """
+    """Return the assignees, or None if that needs a query; `pending` are those that were just read."""
     row, state = instance.row, instance.state
     if state.terminal or row.status != InstanceStatus.ACTIVE:
         return NOBODY_ASKED
@@ -162,10 +156,10 @@ def pending_without_query(instance: InstanceState, pending: PendingAssignees | N
     if assignees.users or assignees.named or assignees.holders:
         return None
     names, sure = instance.facts.organizations, _sure_organizations(instance, assignees)
-    shown = [_organization_out(*names[key]) for key in sure if key in names]
-    if len(shown) < len(sure) or not sure:
+    organizations = [_organization_out(*names[key]) for key in sure if key in names]
+    if len(organizations) < len(sure) or not sure:
         return None
-    return NOBODY_ASKED.model_copy(update={"organizations": sorted(shown, key=_organization_code)})
+    return NOBODY_ASKED.model_copy(update={"organizations": sorted(organizations, key=_organization_code)})
 
 
 def _sure_organizations(instance: InstanceState, pending: PendingAssignees) -> list[int]:
@@ -181,53 +175,55 @@ def _organization_code(organization: AskedOrganizationOut) -> str:
 
 
 async def pending_with(session: AsyncSession, instances: Iterable[InstanceState]) -> dict[UUID, WaitingForOut]:
-    waits: dict[UUID, WaitingForOut] = {}
+    waiting_by_id: dict[UUID, WaitingForOut] = {}
     to_read: dict[UUID, tuple[InstanceState, PendingAssignees]] = {}
     for instance in instances:
-        shown = pending_without_query(instance)
-        if shown is not None:
-            waits[instance.row.id] = shown
+        waiting_for = pending_without_query(instance)
+        if waiting_for is not None:
+            waiting_by_id[instance.row.id] = waiting_for
         else:
             to_read[instance.row.id] = (instance, pending_by_definition(instance))
-    return waits | (await _read_pending(session, to_read) if to_read else {})
+    return waiting_by_id | (await _read_pending(session, to_read) if to_read else {})
 
 
 async def pending_with_exactly(session: AsyncSession, instance: InstanceState) -> WaitingForOut:
     """Return the assignees, and check the members of organizations, which lists and steps do not."""
-    waits = (await pending_with(session, [instance]))[instance.row.id]
+    waiting_for = (await pending_with(session, [instance]))[instance.row.id]
     reviewed = instance.state.review is not None  # its branches set `nobody`
-    is_exact = waits.nobody or waits.people_count or reviewed or is_first_draft(instance.row, instance.definition)
-    if is_exact or not waits.organizations:
-        return waits
+    is_exact = (
+        waiting_for.nobody or waiting_for.people_count or reviewed or is_first_draft(instance.row, instance.definition)
+    )
+    if is_exact or not waiting_for.organizations:
+        return waiting_for
     is_stuck = not await act_for(session, pending_by_definition(instance).organizations, instance)
-    return waits.model_copy(update={"nobody": is_stuck})
+    return waiting_for.model_copy(update={"nobody": is_stuck})
 
 
 async def _read_pending(
     session: AsyncSession, instances: Mapping[UUID, tuple[InstanceState, PendingAssignees]]
 ) -> dict[UUID, WaitingForOut]:
     people = await _visible_assignees(session, instances)
-    names = {key: words for instance, _ in instances.values() for key, words in instance.facts.organizations.items()}
+    names = {key: name for instance, _ in instances.values() for key, name in instance.facts.organizations.items()}
     missing = {key for _, pending in instances.values() for key in pending.organizations} - names.keys()
     if missing:
         names |= await repository.organizations(session, sorted(missing))
     able_organizations = await _organizations_able_to_act(session, instances, people)
     stuck_ids = {key for key, organizations in able_organizations.items() if not organizations}
-    waits = {}
+    waiting_by_id = {}
     for key, (instance, pending) in instances.items():
-        shown, count = _person_refs(instance, people.get(key, ()))
+        person_refs, count = _person_refs(instance, people.get(key, ()))
         asked_organizations = [
-            _organization_out(*names[each])
-            for each in able_organizations.get(key) or _sure_organizations(instance, pending)
-            if each in names
+            _organization_out(*names[organization_id])
+            for organization_id in able_organizations.get(key) or _sure_organizations(instance, pending)
+            if organization_id in names
         ]
-        waits[key] = WaitingForOut(
+        waiting_by_id[key] = WaitingForOut(
             organizations=sorted(asked_organizations, key=_organization_code),
-            people=shown,
+            people=person_refs,
             people_count=count,
             nobody=key in stuck_ids or (bool(pending.users) and key not in people),
         )
-    return waits
+    return waiting_by_id
 
 
 def _awaits_people(instance: InstanceState, pending: PendingAssignees) -> bool:
@@ -272,10 +268,16 @@ async def _organizations_able_to_act(
         and pending_assignees.expects(instance.state)
         and instance.state.review is None  # its branches set `nobody`
     }
-    places = {each for _, pending in doubtful.values() for each in pending.organizations}
-    members = await members_of(session, places) if places else {}
+    organization_ids = {
+        organization_id for _, pending in doubtful.values() for organization_id in pending.organizations
+    }
+    members = await members_of(session, organization_ids) if organization_ids else {}
     return {
-        key: [each for each in pending.organizations if any(_may_act(instance, person) for person in members[each])]
+        key: [
+            organization_id
+            for organization_id in pending.organizations
+            if any(_may_act(instance, person) for person in members[organization_id])
+        ]
         for key, (instance, pending) in doubtful.items()
     }
 
@@ -288,42 +290,42 @@ class NotificationAudience:
     states: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[UUID, Definition] = field(default_factory=dict)
 
-    def sees(self, person: Caller, stand: SubjectState) -> bool:
-        facts = self.facts.get(stand.entity_id)
+    def sees(self, person: Caller, event_state: SubjectState) -> bool:
+        facts = self.facts.get(event_state.entity_id)
         if facts is None:
             # The sender of an event chooses the readers of a subject without a workflow.
-            return not stand.entity_type and stand.entity_id not in self.states
-        state, version = stand.state or self.states.get(stand.entity_id, ""), self._version(stand)
+            return not event_state.entity_type and event_state.entity_id not in self.states
+        state, version = event_state.state or self.states.get(event_state.entity_id, ""), self._version(event_state)
         # A withdrawn draft was never issued: its end opens it to nobody.
         is_withdrawn = version is not None and version.state(state).means == "withdrawn"
         return facts.seen_by(person, CANCELLED.name if is_withdrawn else state)
 
-    def asks(self, person: Caller, stand: SubjectState) -> bool:
-        facts, version = self.facts.get(stand.entity_id), self._version(stand)
-        if facts is None or version is None or stand.state is None:
+    def asks(self, person: Caller, event_state: SubjectState) -> bool:
+        facts, version = self.facts.get(event_state.entity_id), self._version(event_state)
+        if facts is None or version is None or event_state.state is None:
             return person.may_anywhere(ACTS)
-        return pending_assignees.asks(version, stand.state, person, facts)
+        return pending_assignees.asks(version, event_state.state, person, facts)
 
-    def permissions(self, stand: SubjectState) -> frozenset[str] | None:
+    def permissions(self, event_state: SubjectState) -> frozenset[str] | None:
         """Return permissions of which every person that `asks` accepts has one; None if some need none."""
-        version = self._version(stand)
-        if version is None or stand.state is None:
+        version = self._version(event_state)
+        if version is None or event_state.state is None:
             return frozenset({ACTS})
-        return pending_assignees.permissions_asked(version, stand.state)
+        return pending_assignees.permissions_asked(version, event_state.state)
 
-    def _version(self, stand: SubjectState) -> Definition | None:
-        version = self.versions.get(stand.definition) if stand.definition else None
-        return version if version is not None and stand.state in version.states else None
+    def _version(self, event_state: SubjectState) -> Definition | None:
+        version = self.versions.get(event_state.definition) if event_state.definition else None
+        return version if version is not None and event_state.state in version.states else None
 
 
 async def audience_of(
-    session: AsyncSession, stands: Collection[SubjectState], *, subjects: Subjects
+    session: AsyncSession, event_states: Collection[SubjectState], *, subjects: Subjects
 ) -> NotificationAudience:
-    if not stands:
+    if not event_states:
         return NotificationAudience()
-    kinds = {event_state.entity_id: event_state.entity_type for event_state in stands if event_state.entity_type}
+    kinds = {event_state.entity_id: event_state.entity_type for event_state in event_states if event_state.entity_type}
     states: dict[str, str] = {}
-    without_type = {event_state.entity_id for event_state in stands} - kinds.keys()
+    without_type = {event_state.entity_id for event_state in event_states} - kinds.keys()
     for entity_type, entity_id, state in (
         await assignee_rows.current_states(session, without_type) if without_type else ()
     ):
@@ -332,8 +334,8 @@ async def audience_of(
     facts: dict[str, SubjectFacts] = {}
     for kind in sorted(set(kinds.values())):
         if kind in subjects:
-            entity_ids = [key for key, event_state in kinds.items() if event_state == kind]
+            entity_ids = [key for key, entity_type in kinds.items() if entity_type == kind]
             facts |= await subjects.port(kind).facts(session, caller=system, entity_ids=entity_ids)
-    keys = {event_state.definition for event_state in stands} - {None}
+    keys = {event_state.definition for event_state in event_states} - {None}
     versions = {key: await definitions.load(session, key) for key in keys if key is not None}
     return NotificationAudience(facts, states, versions)

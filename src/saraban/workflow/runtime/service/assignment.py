@@ -1,8 +1,7 @@
 """
 Renews the assignees of running instances after changes of answers, teams, roles and accounts.
 
-No step is missed: `identity.service.share_rights` holds a change of rights back until every step taken under the earlier
-rights is committed.
+`identity.service.share_rights` delays a change of rights until steps under the earlier rights are committed.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,11 +30,7 @@ UNATTENDED = "workflow.unattended"
 
 
 async def renew_people(session: AsyncSession, instance: InstanceState, *, now: datetime) -> PendingAssignees:
-    """
-    Replace the people that an instance awaits; return all its assignees.
-
-    People who stay keep their place in the inbox.
-    """
+    """Replace the people that an instance awaits, and return all its assignees."""
     row, pending = instance.row, await assignees.pending_in(session, instance)
     await assignee_rows.await_people(session, instance_id=row.id, state=row.current_state, users=pending.users, now=now)
     return pending
@@ -71,11 +66,7 @@ async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_
 async def renew_for_person(
     session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime, has_left: bool = False
 ) -> None:
-    """
-    Renew the instances that awaited a person, or await them now.
-
-    :param has_left: the account was closed or moved; notify authors of documents that await it
-    """
+    """:param has_left: the account was closed or moved; notify authors of documents that await it"""
     person = (await identity.load_callers(session, [public_id])).get(public_id)
     awaiting = await assignee_rows.waiting_for(session, public_id=public_id)
     in_states: Sequence[Instance] = ()
@@ -144,9 +135,9 @@ async def _instances_to_answer(
     asking: Iterable[tuple[Instance, WorkflowBranch]],
     facts_by_id: Mapping[UUID, SubjectFacts],
 ) -> frozenset[UUID]:
-    places = {facts.scope.project for facts in facts_by_id.values()} - {None}
+    project_ids = {facts.scope.project for facts in facts_by_id.values()} - {None}
     seats = await branches.seats_of(
-        session, user_ids=[person.user_id], project_ids=[key for key in places if key is not None]
+        session, user_ids=[person.user_id], project_ids=[key for key in project_ids if key is not None]
     )
     return frozenset(
         row.id
@@ -181,11 +172,7 @@ BATCH_SIZE = 50
 
 
 async def refill(db: Database, *, subjects: Subjects) -> None:
-    """
-    Renew the work items of states that ask people by name or by their rights, after an upgrade.
-
-    It may be stopped and run again; each batch is one transaction.
-    """
+    """Renew all work items after an upgrade, in batches of one transaction; it may be stopped and rerun."""
     async with db.reading() as session:
         states = pending_assignees.states_by_person(await assignees.running_versions(session))
     after: UUID | None = None

@@ -63,11 +63,7 @@ def row_of(instance: Instance, opened_version: int, name: str, review: Review, n
 
 
 async def people(session: AsyncSession, instance: InstanceState) -> dict[Assignee, frozenset[int]]:
-    """
-    Return the users who may see the subject and answer, by assignee of the pending branches.
-
-    Locks the rights of people until the transaction ends.
-    """
+    """Return who may see the subject and answer, and lock rights of people until the transaction ends."""
     rows = await assignee_rows.of_instances(session, [instance.row.id])
     pending = [row for row in rows if row.status == BranchStatus.PENDING]
     if not pending:
@@ -115,7 +111,7 @@ async def visible_branches(
     ctx: RequestContext, session: AsyncSession, instances: Iterable[InstanceState]
 ) -> dict[UUID, tuple[BranchOut, ...]]:
     """Return the latest rounds as the caller may see them, in a fixed number of queries."""
-    reviewed = {each.row.id: each for each in instances if each.definition.reviews}
+    reviewed = {instance.row.id: instance for instance in instances if instance.definition.reviews}
     if not reviewed:
         return {}
     rows = await assignee_rows.latest_rounds(session, list(reviewed))
@@ -124,16 +120,16 @@ async def visible_branches(
         rounds.setdefault(row.WorkflowBranch.instance_id, []).append(row)
     branches = [row.WorkflowBranch for row in rows]
     asking = {row.instance_id for row in branches if row.assignee_kind in SEATED and row.status == BranchStatus.PENDING}
-    places = {reviewed[key].facts.scope.project for key in asking} - {None}
+    project_ids = {reviewed[key].facts.scope.project for key in asking} - {None}
     assignees = await _load_assignees(session, branches)
     people = {ctx.caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
     people |= {person.user_id for key in asking for person in assignees.get(key, ())}
-    seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
+    seats = await seats_of(session, user_ids=people, project_ids=[key for key in project_ids if key is not None])
     hidden, names = await hidden_answers(session, branches), await _assignee_names(session, branches)
     visible: dict[UUID, tuple[BranchOut, ...]] = {}
-    for key, each in rounds.items():
+    for key, round_rows in rounds.items():
         latest = _Round(reviewed[key], ctx.caller, seats, hidden, names, assignees.get(key, ()))
-        visible[key] = tuple(latest.view(row) for row in each)
+        visible[key] = tuple(latest.view(row) for row in round_rows)
     return visible
 
 
@@ -157,9 +153,7 @@ async def _assignee_names(session: AsyncSession, rows: Sequence[WorkflowBranch])
 @dataclass(frozen=True, slots=True)
 class HiddenAnswers:
     """
-    Answers given hidden, in rounds without a verdict; they stay hidden if the definition changes.
-
-    :param unsaid: histories of hidden answers
+    :param unsaid: histories of answers given hidden, which stay so if the definition changes
     :param decided: (instance id, opened version) of rounds with a verdict
     """
 
@@ -179,7 +173,7 @@ async def hidden_answers(session: AsyncSession, rows: Sequence[WorkflowBranch]) 
     decided = set()
     for history in histories:
         if history.action != ANSWER:
-            # A verdict is of the last round that was opened before the version it made.
+            # A verdict belongs to the last round opened before its version.
             before = [opened for opened in rounds[history.instance_id] if opened < history.details["versionNo"]]
             decided |= {(history.instance_id, max(before))} if before else set()
     unsaid = {

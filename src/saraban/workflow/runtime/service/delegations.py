@@ -60,11 +60,7 @@ async def delegated_rights_of(ctx: RequestContext, session: AsyncSession) -> Del
 async def delegators_of(
     ctx: RequestContext, session: AsyncSession, *, workflow_code: str, project_id: int | None
 ) -> Sequence[Caller]:
-    """
-    Return the delegators on whose behalf the caller may act now, each with their delegated rights.
-
-    Neither person may be the submitter where a step excludes the submitter.
-    """
+    """Return the delegators on whose behalf the caller may act now, with their delegated rights."""
     return (await delegated_rights_of(ctx, session)).of(workflow_code, project_id)
 
 
@@ -121,7 +117,7 @@ _NONE_CHOSEN = (
 
 
 class DelegationChanged(Stale):
-    """`If-Match` names a version that is not the present one."""
+    """`If-Match` does not name the present version of the delegation."""
 
     code = "DELEGATION_CHANGED"
     says = Text("การมอบหมายนี้เปลี่ยนไปแล้ว", "This delegation has changed in the meantime.")
@@ -221,17 +217,17 @@ async def _find_colleague(session: AsyncSession, caller: Caller, public_id: UUID
     return colleague
 
 
-async def _check_codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[str]:
-    if wanted is None:
+async def _check_codes(session: AsyncSession, codes: Sequence[str] | None) -> list[str]:
+    if codes is None:
         return []
-    if not wanted:
+    if not codes:
         raise invalid("/workflowCodes", "required", *_NONE_CHOSEN)
     active_codes = set(await delegation_rows.codes(session))
-    for position, code in enumerate(wanted):
+    for position, code in enumerate(codes):
         if code not in active_codes:
             th, en = "ไม่มีกระบวนงาน “{value}”", "There is no workflow “{value}”."
             raise invalid(f"/workflowCodes/{position}", "unknown", th, en, value=code)
-    return sorted(set(wanted))
+    return sorted(set(codes))
 
 
 async def _find_project(ctx: RequestContext, session: AsyncSession, public_id: UUID | None) -> ProjectRef | None:
@@ -254,23 +250,23 @@ async def _check_conflicts(session: AsyncSession, row: DelegationRow, *, now: da
 
 def _build_row(
     ctx: RequestContext,
-    wanted: DelegationIn,
+    body: DelegationIn,
     colleague: OrganizationMember,
     codes: list[str],
     project: ProjectRef | None,
 ) -> DelegationRow:
-    starts_at, ends_before = delegation.moments(wanted.starts_on, wanted.ends_on, ctx.zone)
+    starts_at, ends_before = delegation.moments(body.starts_on, body.ends_on, ctx.zone)
     return DelegationRow(
         public_id=new_id(),
         delegator_user_id=ctx.caller.user_id,
         delegate_user_id=colleague.user_id,
-        starts_on=wanted.starts_on,
-        ends_on=wanted.ends_on,
+        starts_on=body.starts_on,
+        ends_on=body.ends_on,
         starts_at=starts_at,
         ends_before=ends_before,
         workflow_codes=codes,
         project_id=project.id if project else None,
-        reason=wanted.reason or "",
+        reason=body.reason or "",
         version=1,
         created_at=ctx.now,
         updated_at=ctx.now,

@@ -104,7 +104,7 @@ async def start_found(
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
-    """Lock the instances of these subjects; call it before reading a state that a change depends on."""
+    """Lock the instances of these subjects until the transaction ends; read their states after it."""
     if entity_ids:
         await repository.instances_of(session, entity_type, entity_ids, lock=True)
 
@@ -123,11 +123,7 @@ async def cancel(
     reason: str,
     even_ended: bool = True,
 ) -> None:
-    """
-    Put an instance into `cancelled`, from any state.
-
-    :param even_ended: False leaves an instance that has ended as it is
-    """
+    """Cancel an instance in any state; without `even_ended`, one that has ended stays as it is."""
     rows = await repository.instances_of(session, entity_type, [entity_id], lock=True)
     row = rows.get(entity_id)
     if row is None or row.status == InstanceStatus.CANCELLED:
@@ -166,11 +162,7 @@ async def cancel(
 async def renew_pending(
     session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime, answered_by: int = 0
 ) -> None:
-    """
-    Renew the work items after a subject changed its recipients or assignees.
-
-    :param answered_by: key of the user who answered; an assignment to that user is removed
-    """
+    """:param answered_by: key of the user who answered; an assignment to that user is removed"""
     rows = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
     row = rows.get(facts.entity_id)
     if row is None or row.status != InstanceStatus.ACTIVE:
@@ -205,11 +197,7 @@ async def states_of(
 async def envelopes(
     ctx: RequestContext, session: AsyncSession, states: Mapping[str, InstanceState], *, alone: str | None = None
 ) -> dict[str, Envelope]:
-    """
-    Return the envelope of each subject that has an instance, in a fixed number of queries.
-
-    :param alone: the id for which the members of organizations are checked, too
-    """
+    """:param alone: the id for which the members of organizations are checked, too"""
     if not states:
         return {}
     listed = [instance for key, instance in states.items() if key != alone]
@@ -220,17 +208,17 @@ async def envelopes(
         if instance.has_files and (instance.row.version_no > 1 or instance.state.review is not None)
     ]
     files = await step_files(session, with_files)
-    asked = await branches.visible_branches(ctx, session, states.values())
-    waits = await assignees.pending_with(session, listed)
+    review_branches = await branches.visible_branches(ctx, session, states.values())
+    waiting_for = await assignees.pending_with(session, listed)
     if alone is not None and alone in states:
-        waits[states[alone].row.id] = await assignees.pending_with_exactly(session, states[alone])
+        waiting_for[states[alone].row.id] = await assignees.pending_with_exactly(session, states[alone])
     return {
         key: envelope(
             ctx,
             instance,
             files=files.get(instance.row.id, ()),
-            asked=asked.get(instance.row.id, ()),
-            waits=waits[instance.row.id],
+            review_branches=review_branches.get(instance.row.id, ()),
+            waiting_for=waiting_for[instance.row.id],
         )
         for key, instance in states.items()
     }
@@ -242,25 +230,32 @@ async def envelope_of(
     instance: InstanceState,
     *,
     files: Sequence[StepAttachmentOut],
-    waits: WaitingForOut,
+    waiting_for: WaitingForOut,
 ) -> Envelope:
-    asked = await branches.visible_branches(ctx, session, [instance])
-    return envelope(ctx, instance, files=files, asked=asked.get(instance.row.id, ()), waits=waits, whole=True)
+    review_branches = await branches.visible_branches(ctx, session, [instance])
+    return envelope(
+        ctx,
+        instance,
+        files=files,
+        review_branches=review_branches.get(instance.row.id, ()),
+        waiting_for=waiting_for,
+        include_values=True,
+    )
 
 
 def envelope_without_query(after: HeldInstance, waiting: PendingAssignees | None) -> Envelope | None:
-    waits = assignees.pending_without_query(after, waiting)
-    if waits is None or after.has_files or after.definition.reviews:
+    waiting_for = assignees.pending_without_query(after, waiting)
+    if waiting_for is None or after.has_files or after.definition.reviews:
         return None
-    return envelope(after.ctx, after, waits=waits, whole=True)
+    return envelope(after.ctx, after, waiting_for=waiting_for, include_values=True)
 
 
 async def envelope_after(session: AsyncSession, after: HeldInstance, waiting: PendingAssignees | None) -> Envelope:
     key = after.row.id
     files = (await step_files(session, [key])).get(key, ()) if after.has_files else ()
-    waits = assignees.pending_without_query(after, waiting)
-    waits = waits or (await assignees.pending_with(session, [after]))[key]
-    return await envelope_of(after.ctx, session, after, files=files, waits=waits)
+    waiting_for = assignees.pending_without_query(after, waiting)
+    waiting_for = waiting_for or (await assignees.pending_with(session, [after]))[key]
+    return await envelope_of(after.ctx, session, after, files=files, waiting_for=waiting_for)
 
 
 def envelope(
@@ -268,11 +263,10 @@ def envelope(
     instance: InstanceState,
     *,
     files: Sequence[StepAttachmentOut] = (),
-    asked: Sequence[BranchOut] = (),
-    waits: WaitingForOut,
-    whole: bool = False,
+    review_branches: Sequence[BranchOut] = (),
+    waiting_for: WaitingForOut,
+    include_values: bool = False,
 ) -> Envelope:
-    """:param whole: include the values of its steps"""
     row, definition, facts, state = instance.row, instance.definition, instance.facts, instance.state
     is_active = row.status == InstanceStatus.ACTIVE
     decision_facts = decisions.Facts(
@@ -291,14 +285,16 @@ def envelope(
         version_no=row.version_no,
         entity_type=row.entity_type,
         facts=facts,
-        values=stated_values(definition, row.context) if whole else (),
+        values=stated_values(definition, row.context) if include_values else (),
         step_attachments=tuple(files),
         state_help=state.help,
         due_on=row.due_on if is_active else None,
-        branches=tuple(asked),
+        branches=tuple(review_branches),
         outcome=state.means,
-        # Under review it waits for nobody when one of its branches does.
-        waiting_for=waits.model_copy(update={"nobody": True}) if any(branch.nobody for branch in asked) else waits,
+        # A review awaits nobody if one of its branches does.
+        waiting_for=waiting_for.model_copy(update={"nobody": True})
+        if any(branch.nobody for branch in review_branches)
+        else waiting_for,
     )
 
 
@@ -315,4 +311,4 @@ async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dic
                 public_id=row.public_id, file_name=row.file_name, step_code=state, download_url=row.download_url
             )
             files.setdefault(instance_id, []).append(file)
-    return {key: tuple(each) for key, each in files.items()}
+    return {key: tuple(step_attachments) for key, step_attachments in files.items()}

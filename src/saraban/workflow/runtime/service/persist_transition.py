@@ -56,7 +56,7 @@ async def persist_transition(session: AsyncSession, decision: Decision) -> Trans
     """
     held = decision.held
     if decision.step is None:
-        assert decision.receipt is not None  # a policy that decides no step says what it has done
+        assert decision.receipt is not None  # required without a step
         return Transitioned(held.row.id, decision.receipt, after=held)
     last = await _take_step(session, held, decision.step, decision.command, decision.record)
     taken = [last]
@@ -116,7 +116,7 @@ async def _apply_step(session: AsyncSession, taken: StepTaken) -> None:
 async def _find_work_items(session: AsyncSession, taken: StepTaken) -> repository.WorkItems | None:
     """Set the assignees after the step; return the work items, or None if they are saved already."""
     if taken.record.asks is not None:
-        # In a review one branch asks another person: everybody else keeps their place in the inbox.
+        # One branch of a review was reassigned: all others keep their place in the inbox.
         await assignment.renew_people(session, taken.after, now=taken.now)
         taken.waiting = PendingAssignees(users=frozenset({taken.record.asks}))
         return None
@@ -372,7 +372,7 @@ def _notify_targets(taken: StepTaken) -> PendingAssignees:
     facts = taken.after.facts
     organizations: set[int] = set()
     users: set[int] = set()
-    for event in (each for each in taken.step.events if each["type"] == "notify"):
+    for event in (candidate for candidate in taken.step.events if candidate["type"] == "notify"):
         match event["target"]:
             case "originator":
                 organizations.add(facts.originator_organization_id)

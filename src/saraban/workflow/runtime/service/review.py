@@ -1,4 +1,8 @@
-"""Answers in a parallel review, in the order of REQ-WFL-02; the versions are those of the branch (REQ-WFL-12)."""
+"""
+Answers in a parallel review, in the order of checks of REQ-WFL-02.
+
+The versions that a client sends are those of the branch (REQ-WFL-12).
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -122,8 +126,10 @@ async def _accept_answer(
             if command.on_behalf_of is not None:
                 raise
     project = held.facts.scope.project
-    lent = await delegators_of(held.ctx, session, workflow_code=held.definition.code, project_id=project)
-    delegators = lent if command.on_behalf_of is None else [delegation.seat_of(lent, command.on_behalf_of)]
+    all_delegators = await delegators_of(held.ctx, session, workflow_code=held.definition.code, project_id=project)
+    delegators = (
+        all_delegators if command.on_behalf_of is None else [delegation.seat_of(all_delegators, command.on_behalf_of)]
+    )
     accepted = {}
     for seat in delegators:
         with suppress(ActionForbidden):
@@ -136,7 +142,7 @@ async def _accept_answer(
     if len(accepted) > 1:
         raise delegation.several(seat for seat, _ in accepted.values())
     ((seat, decided),) = accepted.values()
-    return _build_answer(replace(held, seat=seat, seats=tuple(lent)), branch, command, decided)
+    return _build_answer(replace(held, seat=seat, seats=tuple(all_delegators)), branch, command, decided)
 
 
 def _build_answer(
@@ -178,7 +184,7 @@ async def _save_answer(session: AsyncSession, accepted: AcceptedAnswer, history:
     session.add(history)
     await session.flush()
     if command.item_results:
-        assert isinstance(held.port, ItemPort)  # `check_payload` has asked whether it carries any
+        assert isinstance(held.port, ItemPort)  # `check_payload` refuses items of other subjects
         await held.port.answer_items(session, held.facts, command.item_results)
     if command.attachment_public_ids:
         await attachments.attach_to_step(
@@ -199,7 +205,7 @@ async def _save_answer(session: AsyncSession, accepted: AcceptedAnswer, history:
         raise VersionLost("The branch changed between the lock and the update.")
     await _record_event(session, accepted, history.id)
     await _audit(session, held, branch)
-    if accepted.step is None:  # others are still waited for
+    if accepted.step is None:  # other answers are missing
         await assignee_rows.touch(session, public_id=held.row.id, now=held.ctx.now)
         await assignment.renew_people(session, held, now=held.ctx.now)
 

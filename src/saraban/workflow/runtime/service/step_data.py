@@ -56,11 +56,7 @@ class StepData:
         return self.definition is None or self.definition.merges
 
     def of(self, action: str) -> tuple[Field, ...]:
-        """
-        Return the fields of an action.
-
-        A value that was stated before is left out, unless the action lists its fields or its condition reads the payload.
-        """
+        """Return the fields of an action, without stated values that it does not change or read."""
         step = self._transitions.get(action)
         if step is None or not self.merges:
             return self.fields

@@ -91,9 +91,11 @@ async def find(
     instance = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
     files = await instances.step_files(session, [instance.row.id])
     seats = (await _load_delegated_rights(ctx, session, now)).of(instance.definition.code, instance.facts.scope.project)
-    waits = await pending_with_exactly(session, instance)
+    waiting_for = await pending_with_exactly(session, instance)
     instance = replace(instance, seats=seats)
-    return await instances.envelope_of(ctx, session, instance, files=files.get(instance.row.id, ()), waits=waits)
+    return await instances.envelope_of(
+        ctx, session, instance, files=files.get(instance.row.id, ()), waiting_for=waiting_for
+    )
 
 
 async def _load_delegated_rights(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
@@ -210,16 +212,12 @@ async def list_tasks(
     limit: int,
     now: datetime | None = None,
 ) -> Page[Task]:
-    """
-    List the tasks of the caller, newest first; a page can be shorter than `limit` and have a next one.
-
-    :param now: when given, the tasks of delegators at that moment are included
-    """
+    """:param now: when given, the tasks of delegators at that moment are included; a page can be short"""
     rights = await _load_delegated_rights(ctx, session, now)
     after = Cursor.decode(cursor) if cursor else None
     items: list[Task] = []
     for _ in range(MAX_ROUNDS):
-        # What is lent counts within organizations that both work for, so the caller's own are all that can be asked.
+        # Delegated rights count in organizations of both people, so the caller's own are enough.
         work_items = await repository.inbox_page(
             session,
             users={ctx.caller.user_id} | rights.user_ids,
@@ -227,7 +225,7 @@ async def list_tasks(
             after=after,
             limit=limit + 1,
         )
-        tasks = await _find_tasks(ctx, session, work_items[:limit], subjects=subjects, lent=rights)
+        tasks = await _find_tasks(ctx, session, work_items[:limit], subjects=subjects, rights=rights)
         for since, instance_id in work_items[:limit]:
             after = Cursor(since, instance_id)
             if instance_id in tasks:
@@ -246,7 +244,7 @@ async def awaited_instances(
     rights = await delegated_rights_of(ctx, session)
     users = {ctx.caller.user_id} | rights.user_ids
     work_items = await repository.work_items(session, instances, users=users, organizations=ctx.caller.organization_ids)
-    return frozenset(await _find_tasks(ctx, session, work_items, subjects=subjects, lent=rights))
+    return frozenset(await _find_tasks(ctx, session, work_items, subjects=subjects, rights=rights))
 
 
 async def _find_tasks(
@@ -255,7 +253,7 @@ async def _find_tasks(
     work_items: Sequence[tuple[datetime, UUID]],
     *,
     subjects: Subjects,
-    lent: DelegatedRights,
+    rights: DelegatedRights,
 ) -> dict[UUID, Task]:
     since = {instance_id: moment for moment, instance_id in work_items}
     rows = await repository.instances(session, list(since)) if since else []
@@ -265,14 +263,14 @@ async def _find_tasks(
         definition = await definitions.load(session, row.definition_id)
         subject = facts.get((row.entity_type, row.entity_id))
         if subject is not None:
-            lenders = lent.of(definition.code, subject.scope.project)
+            lenders = rights.of(definition.code, subject.scope.project)
             visible.append(InstanceState(row, definition, subject, lenders))
     branches_by_id = await branches.visible_branches(ctx, session, visible)
-    waits = await pending_with(session, visible)
+    waiting_for = await pending_with(session, visible)
     tasks_by_id: dict[UUID, Task] = {}
     for instance in visible:
         row, own_branches = instance.row, branches_by_id.get(instance.row.id, ())
-        envelope = instances.envelope(ctx, instance, asked=own_branches, waits=waits[row.id])
+        envelope = instances.envelope(ctx, instance, review_branches=own_branches, waiting_for=waiting_for[row.id])
         actions = [choice for choice in envelope.actions if not instance.state.on[choice.code].optional]
         open_branches = [branch for branch in own_branches if branch.may_answer]
         if actions or open_branches:

@@ -26,7 +26,7 @@ from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
 
 
 class VersionConflict(DomainError):
-    """The version that the client saw is not the present one any more."""
+    """`clientVersionNo` is not the present version."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
     says = Text(
@@ -36,14 +36,14 @@ class VersionConflict(DomainError):
 
 
 class VersionLost(VersionConflict):
-    """Another step was written between the lock and the update."""
+    """Another step was saved at the same moment."""
 
     says = Text("เกิด Conflict กรุณารีเฟรชและลองใหม่", "Somebody else acted at the same moment. Refresh and try again.")
     recovery = (Text("รีเฟรชหน้า", "Refresh the page."), Text("ลองดำเนินการอีกครั้ง", "Try the action again."))
 
 
 class StaleInstance(Stale):
-    """`If-Match` names another version than the present one."""
+    """`If-Match` does not name the present version."""
 
     code = "WORKFLOW_PRECONDITION_FAILED"
     says = Text(
@@ -55,8 +55,6 @@ class StaleInstance(Stale):
 @dataclass(frozen=True, slots=True)
 class Command:
     """
-    The content of a request, without its caller.
-
     :param client_version_no: answered with 409 unless it is the present version
     :param if_match: versions of `If-Match`, answered with 412 unless one is the present version
     :param on_behalf_of: the delegator; the caller's own id excludes delegated rights
@@ -140,11 +138,7 @@ def check_version(command: Command, version_no: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldInstance(InstanceState):
-    """
-    An instance under its row lock.
-
-    :param seat: the delegator
-    """
+    """An instance under its row lock; `seat` is the delegator on whose behalf the caller acts."""
 
     port: SubjectPort
     ctx: RequestContext
@@ -209,8 +203,6 @@ class Decision:
 @dataclass(slots=True)
 class StepTaken:
     """
-    A step while it is saved.
-
     :param after: the instance after the step
     :param waiting: its assignees after the step
     :param key: of its history

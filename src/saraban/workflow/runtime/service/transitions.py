@@ -68,7 +68,7 @@ class Transitions:
         request = TransitionRequest(ctx, public_id, command, policy)
         concurrent = self._concurrent.setdefault(public_id, [])
         # The request was made for the version that uncommitted requests have read.
-        request.seen_version = max((each.read_version for each in concurrent), default=0)
+        request.seen_version = max((other.read_version for other in concurrent), default=0)
         concurrent.append(request)
         try:
             return await self._take(request)
@@ -83,7 +83,7 @@ class Transitions:
         try:
             receipt = await self._idempotency.run(operation, self.step, request)
         except Exception as error:
-            # What failed before the instance was read is counted by the endpoint.
+            # The endpoint counts failures before the instance was read.
             if request.is_visible or (request.workflow_code and not isinstance(error, DomainError)):
                 report(request, (stopwatch() - started) * 1000, error)
             raise
@@ -112,8 +112,8 @@ class Transitions:
         request.is_known = action in definition.actions or action in interventions.WORDS
         request.workflow_code, request.seen_state = definition.code, request.seen_state or row.current_state
         request.read_version = row.version_no
-        for each in (request, *self._concurrent.get(row.id, ())):
-            each.seen_version = each.seen_version or row.version_no
+        for other in (request, *self._concurrent.get(row.id, ())):
+            other.seen_version = other.seen_version or row.version_no
 
     async def show(self, ctx: RequestContext, done: Transitioned) -> Envelope:
         """
