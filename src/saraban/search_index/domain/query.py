@@ -14,7 +14,7 @@ from saraban.search_index.domain.folding import fold, has_letters
 
 LONGEST: Final = 500  # characters of a query
 MOST_WORDS: Final = 12
-SHORTEST: Final = 2  # characters of the longest word; shorter words are allowed beside it
+SHORTEST: Final = 2  # minimum characters of the longest word
 
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "from": ("sender", "ผู้ส่ง", "จาก"),

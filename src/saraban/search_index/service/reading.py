@@ -1,8 +1,8 @@
 """
 Reading the index directory of a node.
 
-It contains one folder per schema version, with the state of the index in `state.json`. One process writes, see `writing`;
-every process reopens the index when the state names another one, and reloads it after a commit.
+It contains one folder per schema version, with the state of the index in `state.json`. One process writes, see
+`writing`; every process reopens the index when the state names another one, and reloads it after a commit.
 """
 
 import re
@@ -295,12 +295,12 @@ class SearchIndex:
         hits, total, facet_counts = list[Hit](), 0, dict[str, dict[int, int]]()
         with self._report_faults():
             most = max(facets, skip + limit, 1)
-            query_, result = self._newest(searcher, query, most, max(needed, most + 1))
+            executed_query, result = self._newest(searcher, query, most, max(needed, most + 1))
             hits, total = (
                 _read_hits(searcher, [address for _, address in result.hits[skip : skip + limit]]),
                 _total(result),
             )
-            facet_counts = _facets(searcher, query_, result.hits, facets, years) if facets else {}
+            facet_counts = _facets(searcher, executed_query, result.hits, facets, years) if facets else {}
         return NewestHits(hits, total, facet_counts)
 
     def _newest(
