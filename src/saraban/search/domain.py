@@ -1,4 +1,4 @@
-"""Snippets: the part of a text around matched words, with the matches marked."""
+"""Snippets of texts with marked matches."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -15,10 +15,9 @@ class Piece(NamedTuple):
 
 def snippet(text: str, words: Sequence[str], *, around: int = AROUND) -> list[Piece]:
     """
-    Return the part of a text around the first matched word, with marks; empty without a match.
-
     :param words: folded
     :param around: characters before and after the first match
+    :returns: empty without a match
     """
     folded_text = fold(text)
     if not any(word in folded_text for word in words):  # most texts have no match, and positions take ten times as long
@@ -46,7 +45,7 @@ def snippet(text: str, words: Sequence[str], *, around: int = AROUND) -> list[Pi
 
 
 def _end_of_cluster(places: Sequence[int], ends: Sequence[int], last: int) -> int:
-    """Return the end of the source of folded character `last`; one source character can fold to several."""
+    """One source character can fold to several."""
     while last + 1 < len(places) and places[last + 1] == places[last]:
         last += 1
     return ends[last]

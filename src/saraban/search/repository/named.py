@@ -1,4 +1,4 @@
-"""Keys of organizations, types and statuses by part of their code or name, for conditions of a query."""
+"""Organizations, types and statuses by part of their code or name."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -32,7 +32,7 @@ class Named(NamedTuple):
 
 
 async def organizations(session: AsyncSession, words: Collection[Term]) -> set[int]:
-    """Return organizations that match every word; a quoted word matches an exact code or name, if there is one."""
+    """A quoted word matches an exact code or name, if there is one."""
     return _matching_keys(words, (await organization_names(session)).items())
 
 
@@ -45,12 +45,12 @@ _RULES: Final = {SearchKind(one.register): one for one in (CORRESPONDENCE_RULES,
 
 
 async def statuses(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
-    """Return statuses by kind; an exact code or name excludes other matches, and so does a prefix."""
+    """An exact code or name excludes other matches, and so does a prefix."""
     return _by_kind(words, await status_names(session), is_ranked=True)
 
 
 async def types(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
-    """Return types by kind, as each register distinguishes them; the type RFA matches RFAs of all types."""
+    """The type RFA matches RFAs of all types."""
     names = await type_names(session)
     keys_by_kind = _by_kind(words, names)
     if any(names[SearchKind.CORRESPONDENCE, key].code == "RFA" for key in keys_by_kind[SearchKind.CORRESPONDENCE]):
@@ -68,7 +68,7 @@ def _by_kind(
 
 
 async def status_names(session: AsyncSession) -> dict[tuple[SearchKind, int], tuple[str, ...]]:
-    """Return the names of each status in registers: state code and names, also of other states, and the API's code."""
+    """State code and names, also of other states with this status, and the API's code."""
     rows = (await session.execute(_STATUSES)).all()
     found = {(kind, key): _names_of_status(rules, code) for kind, rules in _RULES.items() for key, code in rows}
     sheets = {
@@ -78,7 +78,7 @@ async def status_names(session: AsyncSession) -> dict[tuple[SearchKind, int], tu
 
 
 def _names_of_status(rules: KindRules, code: str) -> tuple[str, ...]:
-    """Return names of a status; a custom workflow can use a status that only letters have a name for."""
+    """A custom workflow can use a status that only letters have a name for."""
     candidates = (
         [state for state in kind_rules.statuses if code in kind_rules.status_codes(state)]
         for kind_rules in (rules, CORRESPONDENCE_RULES)
@@ -114,7 +114,7 @@ async def organization_names(session: AsyncSession, keys: Collection[int] | None
 def _matching_keys(
     words: Collection[Term], names: Iterable[tuple[T, tuple[str | None, ...]]], *, is_ranked: bool = False
 ) -> set[T]:
-    """:param is_ranked: exact names exclude prefixes, and prefixes exclude other parts, also without quotes"""
+    """:param is_ranked: exact names exclude prefixes, and prefixes other parts, also without quotes"""
     folded_names = {key: [fold(name) for name in spellings if name] for key, spellings in names}
     keys = set(folded_names)
     for text, is_quoted in words:
@@ -129,7 +129,7 @@ _INSIDE: Final = 2
 
 
 def _rank(text: str, name: str) -> int:
-    """Return 0 for the exact name, 1 for a prefix, `_INSIDE` for another part, more for no match."""
+    """0 for the exact name, 1 for a prefix, `_INSIDE` for a part, more for no match."""
     return (text != name) + (not name.startswith(text)) if text in name else _INSIDE + 1
 
 

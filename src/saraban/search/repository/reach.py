@@ -1,4 +1,4 @@
-"""Reader keys of entries, and the check of hits against the database."""
+"""Readers of entries, and the check of hits against the database."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,9 +33,8 @@ _row = table_of(DocumentReach).c
 @dataclass(frozen=True, slots=True)
 class SearchReader:
     """
-    :param documents: keys in `document_reach`; `circulations` those of circulations
     :param home: as in `KindRegister.home`; empty for a reader of everything
-    :param drawings: audiences of the reader by project; None for the whole project
+    :param drawings: by project; None for all its drawings
     """
 
     documents: Sequence[ReaderKey]
@@ -55,10 +54,8 @@ class SearchReader:
 @dataclass(slots=True)
 class EntryFacts:
     """
-    Fields of an entry besides its texts.
-
-    :param reach: keys of its readers; `home` those of readers who see a newer draft instead
-    :param status: key in `document_reach`, as `type_id`; None for a drawing
+    :param home: keys of readers who see a newer draft instead
+    :param status: None for a drawing, as `type_id`
     """
 
     created_at: datetime
@@ -71,7 +68,7 @@ class EntryFacts:
 
 
 async def facts(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> dict[tuple[int, int], EntryFacts]:
-    """Return the facts of entries by head and revision; entries without facts are visible to nobody."""
+    """By head and revision; entries without facts are visible to nobody."""
     if kind in DRAWINGS:
         return await _facts_of_drawings(session, kind, heads)
     statement = sa.select(table_of(DocumentReach)).where(_row.document_id.in_(heads), _row.kind == int(kind))
@@ -105,7 +102,6 @@ async def _facts_of_drawings(
 async def shown(
     session: AsyncSession, reader: SearchReader, pairs: Iterable[tuple[SearchKind, int, int]]
 ) -> set[tuple[SearchKind, int, int]]:
-    """Return which kinds, heads and revisions the reader may see at this moment."""
     by_kind: dict[SearchKind, set[int]] = {}
     for kind, head, _ in pairs:
         by_kind.setdefault(kind, set()).add(head)

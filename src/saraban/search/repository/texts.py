@@ -1,4 +1,4 @@
-"""Texts of documents, circulations and drawings for the index, read in batches of one kind."""
+"""Texts of documents, circulations and drawings for the index."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,11 +35,9 @@ class SearchSource:
     Searchable content of one document revision, circulation or drawing, unfolded.
 
     :param revision_id: 0 for circulations and drawings
-    :param numbers: current and former ones, the current first
-    :param texts: shown in snippets, such as remarks
-    :param parties: keys of organizations, the originator first; `people` keys of author and assignees
-    :param names: of parties and people
-    :param holders: keys of rows that files belong to; `files` file names by attachment key
+    :param numbers: the current one first
+    :param parties: keys of organizations, the originator first
+    :param holders: keys of rows that files belong to; `files` names by attachment key
     :param in_files: contents of the files, read on demand
     """
 
@@ -97,7 +95,6 @@ _DRAWING_TABLES: Final[Mapping[SearchKind, _DrawingTables]] = {
 
 
 def heads_of(kind: SearchKind) -> type[Base]:
-    """Return the model of an entry's head."""
     if kind in DRAWINGS:
         return _DRAWING_TABLES[kind].head
     return Circulation if kind is SearchKind.CIRCULATION else Document
@@ -109,7 +106,7 @@ async def keys(session: AsyncSession, kind: SearchKind, public_ids: Collection[U
 
 
 async def sources(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
-    """Return the content of entries in order of keys, except deleted and withdrawn ones."""
+    """In order of keys, without deleted and withdrawn ones."""
     entries = await own_texts(session, kind, heads)
     await complete(session, kind, entries)
     return entries
@@ -162,7 +159,7 @@ _SUPERSEDED: Final = (
 
 
 class _DocumentRow(NamedTuple):
-    """A revision with its document; `number` is the document's, `printed` the revision's."""
+    """`number` is the document's, `printed` the revision's."""
 
     head_id: int
     public_id: UUID
@@ -333,7 +330,7 @@ async def _recipients(session: AsyncSession, heads: Collection[int]) -> dict[int
 async def _earlier_numbers(
     session: AsyncSession, heads: type[Document | Circulation], keys: Collection[int]
 ) -> dict[int, list[str]]:
-    """Return the numbers that documents had before they were renumbered, by document key (REQ-NUM-32)."""
+    """Numbers before a renumbering (REQ-NUM-32)."""
     numbers: dict[int, list[str]] = defaultdict(list)
     statement = (
         sa.select(heads.id, NumberRendering.document_number)
@@ -373,7 +370,7 @@ _KIND: Final = sa.case(
 
 
 async def bearers(session: AsyncSession, renamed: Mapping[NameOf, Collection[UUID]]) -> dict[SearchKind, set[int]]:
-    """Return the keys of entries that contain names of these organizations and people, as `complete` adds them."""
+    """Return entries to which `complete` adds these names."""
     parties = sa.select(Organization.id).where(Organization.public_id.in_(renamed.get(NameOf.ORGANIZATION, ())))
     people = sa.select(User.user_id).where(User.public_id.in_(renamed.get(NameOf.PERSON, ())))
     link, sheet, routing = DocumentRecipient, Circulation, CirculationRouting

@@ -1,7 +1,7 @@
 """
-Upkeep of the search index by the process that holds its lock.
+Upkeep of the index by the process that holds its lock.
 
-Writers of documents queue their changes in their own transaction.
+Writers of documents queue changes in their own transaction.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _NAMES: Final = {int(name) for name in NameOf}
 
 
 async def index_next(db: Database) -> bool:
-    """Index queued changes and return whether there were any; do nothing without the lock of the index."""
+    """Return whether there were changes; do nothing without the lock of the index."""
     writer = index.writer_of(db)
     if writer is None:
         return False
@@ -97,7 +97,6 @@ async def _replace_entries(db: Database, writer: SearchWriter, kind: SearchKind,
 
 
 async def _build_slice(db: Database, writer: SearchWriter) -> None:
-    """Add the next entries of a build, and commit them."""
     assert writer.state.build is not None
     place, after = writer.state.build
     added = 0
@@ -122,7 +121,7 @@ class Entry:
 
 
 async def _read_entries(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[Entry]:
-    """Return the entries of heads, except those that nobody may see."""
+    """Leave out entries that nobody may see."""
     sources = await texts.sources(session, kind, heads) if heads else []
     facts = await reach.facts(session, kind, heads) if sources else {}
     file_texts = await extraction.texts(session, {file for source in sources for file in source.files})
@@ -142,7 +141,6 @@ def _documents(entries: Sequence[Entry]) -> list[Document]:
 
 
 def document_of(entry: Entry) -> Document:
-    """Return the index fields of an entry."""
     source, facts = entry.source, entry.facts
     kind = int(source.kind)
     numbers = [fold(number) for number in source.numbers]
@@ -176,14 +174,14 @@ def document_of(entry: Entry) -> Document:
 
 
 async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) -> None:
-    """Queue the entries that these files belong to, once their text is available."""
+    """Call it once the text of the files is available."""
     for kind, public_ids in (await holders(session, attachment_ids)).items():
         await index.note_changes(session, kind, public_ids)
 
 
 async def rebuild(db: Database, *, progress: Progress = lambda _done, _total: None) -> bool:
     """
-    Rebuild the index of this node; return False where another process has to do it.
+    Rebuild the index, or ask the writing process to; return whether it is complete.
 
     Searches find fewer entries meanwhile. The worker continues an interrupted build.
     """
@@ -219,7 +217,7 @@ class IndexDifference:
 
 
 async def compare(db: Database) -> AsyncIterator[IndexDifference]:
-    """Yield missing and wrong entries of this node's index, except those with a queued change."""
+    """Yield missing and wrong entries, except those with a queued change."""
     for kind in SearchKind:
         after: int | None = 0
         while after is not None:

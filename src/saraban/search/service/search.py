@@ -1,4 +1,4 @@
-"""Search: the index finds entries by words, conditions and reader keys; the database confirms each shown entry."""
+"""The index finds entries; the database confirms each shown entry."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -46,9 +46,9 @@ _YEARS: Final = range(1900, 2101)  # years of entry in facets
 @dataclass(frozen=True, slots=True)
 class Found:
     """
-    :param count: at most `COUNTED` + 1; `is_whole` is false during a build of the index
-    :param following: matches to skip for the next page; None after the last
-    :param facets: of the newest `BEHIND`, if requested
+    :param count: at most `COUNTED` + 1
+    :param is_whole: False during a build of the index
+    :param following: matches to skip for the next page
     """
 
     items: Sequence["FoundItem"]
@@ -60,10 +60,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FoundItem:
-    """
-    :param snippet: the matched part, if the subject does not match
-    :param day: of entry
-    """
+    """:param day: of entry"""
 
     kind: SearchKind
     public_id: UUID
@@ -78,7 +75,6 @@ class FoundItem:
 @dataclass(frozen=True, slots=True)
 class SearchQuestion:
     """
-    :param text: as typed
     :param skipped: matches of earlier pages
     :param status: part of the code or name, as `party`
     """
@@ -98,7 +94,7 @@ class SearchQuestion:
 
 async def search(ctx: RequestContext, session: AsyncSession, question: SearchQuestion) -> Found:
     """
-    Return the newest matches that the caller may see.
+    Return the newest visible matches.
 
     :raises Invalid: at `query:q`, for a query that the parser refuses
     """
@@ -140,7 +136,7 @@ def _matches(
 
 def _best_first(search_index: SearchIndex, index_query: IndexQuery, hits: Sequence[Hit], end: int) -> list[Hit]:
     """
-    Sort each block of `COUNTED` matches: exact numbers, then numbers that contain every word, then others.
+    Sort each block of `COUNTED` matches: exact numbers, then numbers with every word, then others.
 
     Blocks are the same on every page, so pages neither repeat nor lose a match.
 
@@ -238,11 +234,7 @@ async def _visible_items(
 
 
 async def _read_sources(session: AsyncSession, hits: Sequence[Hit], words: Sequence[str]) -> dict[Hit, SearchSource]:
-    """
-    Read the shown content of matches, in their order.
-
-    Names, earlier numbers and file contents are read only where the rest lacks one of the words.
-    """
+    """Names, earlier numbers and files are read only where the rest lacks a word."""
     grouped: dict[SearchKind, list[Hit]] = defaultdict(list)
     for hit in hits:
         grouped[SearchKind(hit.kind)].append(hit)
@@ -269,7 +261,7 @@ def _has_words(source: SearchSource, words: Sequence[str]) -> bool:
 
 
 def _file_snippet(file_texts: Sequence[str], words: Sequence[str]) -> list[Piece]:
-    """Return the folded part of a long text that contains a word; texts are folded only up to the match."""
+    """Fold a long text only up to the match."""
     for text in file_texts:
         for start in range(0, len(text), _FOLDED):
             folded = fold(text[start : start + _FOLDED + AROUND])
@@ -287,7 +279,7 @@ def _snippet(source: SearchSource, words: Sequence[str]) -> list[Piece]:
 
 
 async def facets_of(session: AsyncSession, counts: Mapping[str, Counts]) -> SearchFacets:
-    """:param counts: number of matches by field and value"""
+    """:param counts: matches by field and value"""
     statuses = {key: Named(*names[:3]) for key, names in (await named.status_names(session)).items()}
     parties = counts.get("party", {})
     organizations = await named.organization_names(session, parties.keys())
@@ -304,7 +296,7 @@ async def facets_of(session: AsyncSession, counts: Mapping[str, Counts]) -> Sear
 
 
 def _facet_by_code(values: Counts, names: Mapping[tuple[SearchKind, int], Named]) -> list[FacetAnswer]:
-    """Merge values with the same code, since every contract has types of its own."""
+    """Merge values of one code: every contract has its own types."""
     named_codes: dict[str, Named] = {}
     counts: Counter[str] = Counter()
     for value, count in values.items():

@@ -1,4 +1,4 @@
-"""Suggestions of the search box: documents, and people to filter by."""
+"""Suggestions of the search box."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Suggestions:
 
 
 async def suggest(ctx: RequestContext, session: AsyncSession, text: str) -> Suggestions:
-    """Return visible suggestions; none for a query that the search refuses."""
+    """Return none for a query that the search refuses."""
     try:
         query = parse(text, today=local_date(ctx.now, ctx.zone))
     except Invalid:
@@ -40,7 +40,7 @@ async def suggest(ctx: RequestContext, session: AsyncSession, text: str) -> Sugg
 
 
 async def _people(ctx: RequestContext, session: AsyncSession, query: SearchQuery) -> list[OrganizationMember]:
-    """Return people whose name contains every word; none for a query with conditions or exclusions."""
+    """None for a query with conditions or exclusions."""
     if query != SearchQuery(query.words) or not ctx.caller.may_anywhere(VIEW):
         return []
     people = await core.people_offered(ctx, session, await projects.projects_of(ctx, session))
