@@ -18,9 +18,9 @@ def cheap_passwords() -> Iterator[None]:
     """The real parameters take 100 ms by intention, and these tests log in hundreds of times."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
-        passwords._dummy.cache_clear()
+        passwords._dummy_hash.cache_clear()
         yield
-    passwords._dummy.cache_clear()
+    passwords._dummy_hash.cache_clear()
 
 
 async def fill(db: Database) -> None:

@@ -27,7 +27,7 @@ def read(content: bytes, kind: FileKind) -> FileText:
     try:
         return text_reader._read(BytesIO(content), kind.mime_type)
     except Exception:  # noqa: BLE001  the child would end with it
-        return FileText(problem=text_reader._ENDS[1])
+        return FileText(problem=text_reader._PROBLEM_BY_EXIT[1])
 
 
 def pdf(*pages: str, glyphs: str = "", trailer: str = "", objects: tuple[str, ...] = ()) -> bytes:

@@ -66,7 +66,7 @@ GUARDS = {
     "workflow.view_definitions": ("workflow.administration.endpoints:list_definitions", "MAY_VIEW"),
     "workflow.manage_definitions": ("workflow.administration.service.workflow_assignment:may_assign", "MANAGE"),
     "workflow.action_review": ("workflow.engine.decisions:obstacle", "require.permissions"),
-    "workflow.force_proceed": ("workflow.runtime.domain.interventions:_may", "PERMISSION"),
+    "workflow.force_proceed": ("workflow.runtime.domain.interventions:_can_intervene", "PERMISSION"),
     "numbering.view_formats": ("numbering.formats.service:list_formats", "VIEW"),
     "numbering.manage_formats": ("numbering.formats.service:delete_format", "MANAGE"),
     "numbering.override": ("numbering.issue.service.lifecycle:voidable", "OVERRIDE"),

@@ -17,7 +17,7 @@ from saraban.kit.locks import LockServiceDown, RedisLocks
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.ops import health
-from saraban.ops.health import ask_all
+from saraban.ops.health import check_all
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
 from tests.conftest import settings_in
 from tests.log_capture import lines_of
@@ -230,12 +230,12 @@ class TestReadiness:
         settings = settings_in(tmp_path, redis_url=servers[0].url, lock_redis_urls=",".join(one.url for one in servers))
         async with bootstrap.closing(bootstrap.wire(settings)) as system:
             (redis,) = [dependency for dependency in system.dependencies if dependency.name == "redis"]
-            assert (await ask_all([redis]))["redis"].status == "up"
+            assert (await check_all([redis]))["redis"].status == "up"
 
             servers[1].run(f"REPLICAOF {AWAY}")
             servers[2].run("CONFIG SET min-replicas-to-write 1")
             with lines_of(health) as lines:
-                report = (await ask_all([redis]))["redis"]
+                report = (await check_all([redis]))["redis"]
 
         assert (report.status, redis.essential) == ("down", False)
         assert report.reason == (

@@ -37,7 +37,7 @@ async def test_those_who_were_missing_are_asked_and_the_others_keep_their_place(
     await any_db.transact(
         lambda session: session.execute(sa.delete(WorkflowWorkItem).where(WorkflowWorkItem.user_id == missing))
     )
-    monkeypatch.setattr(assignment, "AT_ONCE", 2)
+    monkeypatch.setattr(assignment, "BATCH_SIZE", 2)
 
     await assignment.refill(any_db, subjects=office.subjects)
 

@@ -1,4 +1,4 @@
-"""What an endpoint about files is given: the storage, the rules, and an upload that is read while it arrives."""
+"""Dependencies of file endpoints, and streaming of uploads."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from saraban.kit.errors import Invalid, invalid, required
 from saraban.kit.http import Wiring, async_dependency, wiring
 
 MAX_PART_HEADERS = 8 * 1024
-# What the API's description says of an operation that takes `OneFile`.
+# The OpenAPI request body of an operation with `OneFile`.
 MULTIPART: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -57,17 +57,12 @@ def file_store(request: Request) -> FileStore:
 
 
 class SentFile:
-    """
-    The one part `file` of a multipart request, not held anywhere: neither in memory nor in a spool file. The form of an import sends
-    a part `sheet` before it.
-
-    FastAPI's own form parsing would write the whole body to disk before the first line of the endpoint runs.
-    """
+    """Streams the part `file` after an optional part `sheet`; FastAPI would store it first."""
 
     def __init__(self, boundary: bytes, stream: AsyncIterator[bytes]) -> None:
         self.name = ""
         self._stream = stream
-        self._seen = self._ended = self._is_sheet = False
+        self._has_file = self._has_ended = self._is_sheet = False
         self._sheet = b""
         self._headers: dict[bytes, bytes] = {}
         self._field = self._value = b""
@@ -90,22 +85,20 @@ class SentFile:
         return self._sheet.decode(errors="replace").strip() or None
 
     async def open(self) -> None:
-        """Read up to the file's first bytes, so that its name is known."""
-        while not self._seen:
+        """Read up to the file's first bytes, for its name."""
+        while not self._has_file:
             if not await self._read():
                 raise required("/file")
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """
-        :raises Invalid: when the body breaks off, or holds anything but this one file
-        """
+        """:raises Invalid: when the body breaks off, or contains another part"""
         while True:
             for chunk in self._ready:
                 yield chunk
             self._ready.clear()
             if not await self._read():
                 break
-        if not self._ended:
+        if not self._has_ended:
             raise _malformed()
 
     async def _read(self) -> bool:
@@ -139,16 +132,16 @@ class SentFile:
 
     def _on_headers_finished(self) -> None:
         part, name = sent_names(self._headers.get(b"content-disposition", b""))
-        self._is_sheet = part == "sheet" and not self._seen
+        self._is_sheet = part == "sheet" and not self._has_file
         if self._is_sheet:
             return
         if part != "file":
             raise invalid(f"/{part[:50]}", "unknown_field", "ไม่รู้จักช่องนี้", "Unknown field.")
-        if self._seen:
+        if self._has_file:
             raise invalid("/file", "too_many", "อัปโหลดได้ครั้งละหนึ่งไฟล์", "One file at a time.")
         if name is None:
             raise invalid("/file", "required", "ช่อง file ต้องเป็นไฟล์", "The field must be a file.")
-        self.name, self._seen = name, True
+        self.name, self._has_file = name, True
 
     def _on_part_data(self, data: bytes, start: int, end: int) -> None:
         if self._is_sheet:
@@ -157,7 +150,7 @@ class SentFile:
             self._ready.append(data[start:end])
 
     def _on_end(self) -> None:
-        self._ended = True
+        self._has_ended = True
 
 
 async def sent_file(request: Request) -> SentFile:
@@ -167,35 +160,35 @@ async def sent_file(request: Request) -> SentFile:
             "header:Content-Type", "malformed", "ต้องส่งแบบ multipart/form-data", "Send the file as multipart/form-data."
         )
     try:
-        sent = SentFile(options[b"boundary"], request.stream())
+        file = SentFile(options[b"boundary"], request.stream())
     except FormParserError as fault:
         raise _malformed() from fault
-    await sent.open()
-    return sent
+    await file.open()
+    return file
 
 
 def sent_names(disposition: bytes) -> tuple[str, str | None]:
     """
-    Return the names of a field and of its file, None where it has no file; RFC 8187 counts before RFC 2047, which .NET sends too.
+    Return names of field and file; RFC 8187 precedes RFC 2047, which .NET sends.
 
-    :raises Invalid: for a name in no known encoding
+    :raises Invalid:
     """
     header = Message()
     header["content-disposition"] = disposition.decode("latin-1")
-    sent: dict[tuple[str, bool], str] = {}
+    values: dict[tuple[str, bool], str] = {}
     parameters: Sequence[tuple[str, object]] = header.get_params([], "content-disposition")
     try:
         for name, value in parameters:
             charset, text = (value[0], value[2]) if isinstance(value, tuple) else (None, str(value))
-            sent[name.lower(), isinstance(value, tuple)] = text.encode("latin-1").decode(charset or "utf-8")
+            values[name.lower(), isinstance(value, tuple)] = text.encode("latin-1").decode(charset or "utf-8")
     except (UnicodeError, LookupError) as fault:
         raise invalid("/file", "malformed", "ชื่อไฟล์ต้องเป็น UTF-8", "The file name must be UTF-8.") from fault
-    plain, file_name = sent.get(("filename", False)), sent.get(("filename", True))
+    plain, file_name = values.get(("filename", False)), values.get(("filename", True))
     if file_name is None and plain and plain.isascii():
-        with suppress(HeaderParseError, UnicodeError, LookupError):  # it only looks like encoded words
+        with suppress(HeaderParseError, UnicodeError, LookupError):  # not encoded words after all
             words = decode_header(plain)
             file_name = "".join(word if isinstance(word, str) else word.decode(code or "ascii") for word, code in words)
-    return sent.get(("name", False), ""), plain if file_name is None else file_name
+    return values.get(("name", False), ""), plain if file_name is None else file_name
 
 
 def _malformed() -> Invalid:

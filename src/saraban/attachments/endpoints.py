@@ -1,4 +1,4 @@
-"""Upload, metadata and content of files."""
+"""API of files: upload, metadata and content."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ from saraban.kit.schema import Schema
 
 router = APIRouter(prefix="/attachments", tags=["Attachments"])
 
-# Nothing in a file may act in our name; the browser's own viewers of PDF and pictures need nothing of what this denies.
+# A file must not run anything in our name; the browser's viewers of PDF and images work with this policy.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
 
 _CONTENT = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in sorted(BY_MIME_TYPE)}
@@ -45,7 +45,9 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class UploadedFile(Schema):
-    """A file that waits for its document: name it by `publicId` before `expiresAt`, which is null once a document holds it."""
+    """
+    A temporary file: name its `publicId` in a document before `expiresAt`, which is null once a document holds it.
+    """
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
@@ -58,7 +60,7 @@ class UploadedFile(Schema):
 
 
 class AttachmentDetail(UploadedFile):
-    """What is known of a file; `expiresAt` is null once a document holds it."""
+    """Metadata of a file; `expiresAt` is null once a document holds it."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -87,9 +89,10 @@ class AttachmentDetail(UploadedFile):
 )
 async def upload(ctx: KeyedContext, sent: OneFile, idempotency: Idempotent, store: Files, readers: Readers) -> Response:
     """
-    Takes the kinds of `SARABAN_FILE_KINDS`, recognized by content; a project may take fewer. The file is the uploader's alone until a document
-    or a workflow step names its `publicId`, and is removed when none has by `expiresAt`. With an `Idempotency-Key` the
-    same file sent again is kept once, and answered with as it is now; another file under that key is refused.
+    Accepts the kinds of `SARABAN_FILE_KINDS`, recognized by content; a project may accept fewer. Only the uploader sees
+    the file until a document or a workflow step names its `publicId`; without that it is removed at `expiresAt`. With
+    an `Idempotency-Key` the same file sent again is stored once, and the response shows its present state; another file
+    under that key is refused.
     """
     receipt = await attachments.upload_once(ctx, store, idempotency, name=sent.name, chunks=sent.chunks())
     async with read_after_commit(store.db) as session:
@@ -99,7 +102,7 @@ async def upload(ctx: KeyedContext, sent: OneFile, idempotency: Idempotent, stor
 
 @router.get("/{publicId}", summary="What is known of a file")
 async def metadata(public_id: PathId, ctx: Context, session: ReadSession, readers: Readers) -> AttachmentDetail:
-    """The uploader sees a temporary file; a permanent one is seen by whoever may see what it belongs to."""
+    """The uploader sees a temporary file; readers of its document or workflow step see a permanent one."""
     return AttachmentDetail.model_validate(await attachments.find(ctx, session, public_id=public_id, rules=readers))
 
 
@@ -114,28 +117,28 @@ async def content(
     inline: Annotated[bool, Query(description="Show it in the browser; PDF and images only.")] = False,
     range_header: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
 ) -> Response:
-    """Answers `If-None-Match` with 304 and one `Range` with 206."""
+    """Supports `If-None-Match` (304) and a single `Range` (206)."""
     row = await attachments.find(ctx, session, public_id=public_id, rules=readers)
-    await session.close()  # a slow download must not keep a connection
+    await session.close()  # a slow download must not hold a connection
     headers = _headers(row, inline=inline and row.shows_inline)
     if same_tag(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
     if not await storage.holds(row.storage_key):
         raise attachments.FileUnavailable
     if_range = request.headers.get("if-range")
-    wanted = range_header if if_range is None or same_tag(if_range, headers["ETag"]) else None
+    requested_range = range_header if if_range is None or same_tag(if_range, headers["ETag"]) else None
     try:
-        span = byte_range(wanted, size=row.size)
+        span = byte_range(requested_range, size=row.size)
     except RangeNotSatisfiable as error:
         refusal = problem_response(request, error)
         refusal.headers["Content-Range"] = f"bytes */{row.size}"
         return refusal
-    chosen = span or ByteSpan(0, row.size)
-    headers["Content-Length"] = str(chosen.length)
+    sent_span = span or ByteSpan(0, row.size)
+    headers["Content-Length"] = str(sent_span.length)
     if span is not None:
         headers["Content-Range"] = span.content_range(row.size)
     return StreamingResponse(
-        storage.read(row.storage_key, start=chosen.start, length=chosen.length),
+        storage.read(row.storage_key, start=sent_span.start, length=sent_span.length),
         status_code=200 if span is None else 206,
         headers=headers,
         media_type=row.mime_type,

@@ -11,13 +11,9 @@ from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_in
 
 class Attachment(HasPublicId, Base):
     """
-    `file_path` is the key in the storage and never changes: a file becomes permanent by `is_temporary` alone.
+    A row without `checksum` is an incomplete upload.
 
-    A row without `checksum` is an upload under way or broken off.
-
-    :param text_due_at: when its text may be read, once it is permanent; put off while a worker is at it, null when nothing is to be read
-    :param text_tries: times that a worker began
-    :param text_problem: a `TextProblem`
+    :param text_due_at: postponed as a worker's lease; null for never
     """
 
     __tablename__ = "attachments"
@@ -56,8 +52,6 @@ class Attachment(HasPublicId, Base):
 
 
 class AttachmentText(Base):
-    """What can be searched of the inside of a file; a file without any has no row."""
-
     __tablename__ = "attachment_texts"
 
     attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)

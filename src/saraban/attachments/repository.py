@@ -1,4 +1,4 @@
-"""The statements about files, and what other features see of a row."""
+"""Queries about files and their texts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -25,13 +25,13 @@ _KINDS_OF_KEY = sa.select(_PROJECT.file_kinds).where(_PROJECT.id == sa.bindparam
 
 
 async def project_kinds(session: AsyncSession, project: int | UUID | None) -> str:
-    """Return the extensions of the files that a project takes, by its key or public id; empty: every kind."""
+    """Return extensions; empty for all."""
     statement = _KINDS_OF_PUBLIC_ID if isinstance(project, UUID) else _KINDS_OF_KEY
     return await session.scalar(statement, {"project": project}) or ""
 
 
 async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, Attachment]:
-    """Lock the rows in one order, so that two requests about the same files wait instead of colliding."""
+    """Lock in one order, which avoids deadlocks."""
     statement = (
         sa.select(Attachment)
         .where(Attachment.public_id.in_(public_ids))
@@ -72,7 +72,7 @@ async def permanent_files(session: AsyncSession, *, after: int, limit: int) -> S
 
 
 async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Sequence[tuple[int, str]]:
-    """Return id and storage key of temporary files that nobody can claim any more."""
+    """Return (id, storage key)."""
     statement = (
         sa.select(Attachment.id, Attachment.file_path)
         .where(Attachment.is_temporary.is_(True), Attachment.expires_at < before)
@@ -83,7 +83,7 @@ async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Seq
 
 
 async def forget(ids: Collection[int], session: AsyncSession) -> None:
-    """Delete temporary rows; a row that was claimed meanwhile stays."""
+    """Delete rows that are still temporary."""
     temporary = sa.and_(Attachment.id.in_(ids), Attachment.is_temporary.is_(True))
     texts = AttachmentText.attachment_id.in_(sa.select(Attachment.id).where(temporary))
     await session.execute(sa.delete(AttachmentText).where(texts))
@@ -91,7 +91,7 @@ async def forget(ids: Collection[int], session: AsyncSession) -> None:
 
 
 async def release(session: AsyncSession, ids: Collection[int], *, now: datetime) -> None:
-    """Have the clean-up delete files that nothing refers to any more; nobody can attach them again."""
+    """Let the clean-up delete files without references."""
     released = sa.update(Attachment).where(Attachment.id.in_(ids), Attachment.workflow_history_id.is_(None))
     await session.execute(released.values(is_temporary=True, expires_at=now))
 
@@ -101,7 +101,7 @@ def as_row(row: Attachment) -> AttachmentRow:
 
 
 class WaitingFile(NamedTuple):
-    """A file whose text is to be read; `due` is the fence of whoever is at it."""
+    """`due` fences the lease of the worker that reads the file."""
 
     id: int
     public_id: UUID
@@ -116,12 +116,12 @@ def any_text_waits(now: sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
 
 
 def _text_waits(now: datetime | sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
-    # `IS FALSE` would not be looked up in the index.
+    # `IS FALSE` would not use the index.
     return sa.and_(Attachment.is_temporary == sa.false(), Attachment.text_due_at <= now)
 
 
 async def next_waiting_text(session: AsyncSession, *, now: datetime) -> WaitingFile | None:
-    """Return the newest: what somebody attaches today does not stand behind an archive that is read for the first time."""
+    """Return the newest, which should not wait for a whole archive."""
     statement = (
         sa.select(
             Attachment.id,
@@ -135,12 +135,12 @@ async def next_waiting_text(session: AsyncSession, *, now: datetime) -> WaitingF
         .order_by(Attachment.text_due_at.desc())
         .limit(1)
     )
-    found = (await session.execute(statement)).one_or_none()
-    return WaitingFile._make(found) if found else None
+    row = (await session.execute(statement)).one_or_none()
+    return WaitingFile._make(row) if row else None
 
 
 async def settle_text(file: WaitingFile, session: AsyncSession, values: Mapping[str, object]) -> bool:
-    """Change what is said of a file's text; false when another worker has it by now."""
+    """Return False if another worker has the file by now."""
     statement = sa.update(Attachment).where(Attachment.id == file.id, Attachment.text_due_at == file.due).values(values)
     result = await session.execute(statement.execution_options(synchronize_session=False))
     return bool(result.rowcount)  # type: ignore[attr-defined]
@@ -148,14 +148,14 @@ async def settle_text(file: WaitingFile, session: AsyncSession, values: Mapping[
 
 async def texts(session: AsyncSession, attachment_ids: Collection[int]) -> dict[int, str]:
     statement = sa.select(AttachmentText.attachment_id, AttachmentText.text)
-    found = await session.execute(statement.where(AttachmentText.attachment_id.in_(attachment_ids)))
-    return {row.attachment_id: row.text for row in found}
+    rows = await session.execute(statement.where(AttachmentText.attachment_id.in_(attachment_ids)))
+    return {row.attachment_id: row.text for row in rows}
 
 
 async def count_texts(session: AsyncSession) -> tuple[int, int, dict[str, int]]:
-    """Return how many permanent files wait to be read, how many have been, and how many have which problem."""
+    """Return the numbers waiting, read, and by problem."""
     waits, number = Attachment.text_due_at.is_not(None), sa.func.count()
-    counted = await session.execute(
+    problems = await session.execute(
         sa.select(Attachment.text_problem, number)
         .where(
             Attachment.is_temporary == sa.false(),
@@ -169,18 +169,13 @@ async def count_texts(session: AsyncSession) -> tuple[int, int, dict[str, int]]:
         sa.select(number).select_from(Attachment).where(Attachment.is_temporary == sa.false(), waits)
     )
     read = await session.scalar(sa.select(number).select_from(AttachmentText))
-    return waiting or 0, read or 0, {str(row[0]): row[1] for row in counted}
+    return waiting or 0, read or 0, {str(row[0]): row[1] for row in problems}
 
 
 async def retry_texts(session: AsyncSession, *, now: datetime, all_files: bool = False) -> int:
-    """
-    Have files wait to be read again, and return their number.
-
-    :param all_files: those too whose text was read
-    """
     readable = Attachment.mime_type.in_([kind.mime_type for kind in KINDS if kind.has_text])
-    which = readable if all_files else Attachment.text_problem != TextProblem.CUT
-    result = await session.execute(sa.update(Attachment).where(which).values(text_due_at=now, text_tries=0))
+    condition = readable if all_files else Attachment.text_problem != TextProblem.CUT
+    result = await session.execute(sa.update(Attachment).where(condition).values(text_due_at=now, text_tries=0))
     return int(result.rowcount)  # type: ignore[attr-defined]
 
 

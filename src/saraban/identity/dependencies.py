@@ -1,9 +1,4 @@
-"""
-Authenticate HTTP requests by a bearer token or the HttpOnly cookie of the pages.
-
-The caller's connection is released before the endpoint runs, so that a request that waits for a lock holds none
-(REQ-LCK-02).
-"""
+"""Authenticate requests; no connection is held while the endpoint runs (REQ-LCK-02)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -57,7 +52,7 @@ class CrossSiteRequest(DomainError):
 
 
 class PasswordChangeRequired(DomainError):
-    """An administrator set the password of this account. Its person has to choose another one before anything else."""
+    """An administrator set the password of this account. The person has to choose another password first."""
 
     kind, code = ErrorKind.FORBIDDEN, "PASSWORD_CHANGE_REQUIRED"
     says = Text("ต้องเปลี่ยนรหัสผ่านที่ผู้ดูแลระบบตั้งให้ก่อน", "Change the password that an administrator set, first.")
@@ -73,16 +68,11 @@ class UserLimits:
     refreshes: int
     exports_per_hour: int
     upload_bytes_per_day: int
-    largest_upload: int  # bytes; counted where the request does not state its length
+    largest_upload: int  # bytes; counted for a request without `Content-Length`
 
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """
-    :param public_url: base of links to pages; the request's own if empty
-    :param are_mailed: links for invitations and passwords are sent by e-mail
-    """
-
     public_url: str
     are_mailed: bool
 
@@ -114,7 +104,7 @@ def log_in_throttle(request: Request) -> LogInThrottle:
 
 
 def invitation_base(request: Request, *, handed_over: bool = False) -> str | None:
-    """Return the base URL of a link to show, or None if links are mailed and not `handed_over`."""
+    """Return None if the link is mailed and not `handed_over`."""
     links = wiring(request, IdentityWiring).links
     return None if links.are_mailed and not handed_over else links.base(request)
 
@@ -152,13 +142,7 @@ def policies_of(method: str, path: str, query: Collection[str], media_type: str)
 
 
 async def count_request(request: Request, caller: Caller) -> None:
-    """
-    Count a request against the limits of its user.
-
-    A service account without a limit of numbers has none here.
-
-    :raises UserLimitReached: when one is used up
-    """
+    """:raises UserLimitReached: never for service accounts without a limit of numbers"""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     nonempty = {name for name, value in request.query_params.items() if value}
     policies = policies_of(request.method, request.url.path, nonempty, media_type)
@@ -177,11 +161,7 @@ async def count_request(request: Request, caller: Caller) -> None:
 
 
 async def count_refresh(request: Request, refresh_token: str) -> None:
-    """
-    Count a refresh against the token's user, or the address of an unknown token.
-
-    :raises UserLimitReached: when the limit is used up
-    """
+    """:raises UserLimitReached: counted by address if the token is unknown"""
     wired = wiring(request, IdentityWiring)
     if most := wired.user_limits.refreshes:
         async with wired.db.reading() as session:
@@ -204,12 +184,9 @@ Throttle = Annotated[LogInThrottle, Depends(async_dependency(log_in_throttle))]
 
 async def current_caller(request: Request) -> Caller:
     """
-    Return the signed-in caller with their present grants; loaded once per request.
+    Return the caller with present grants; loaded once per request.
 
-    It depends on the request only: each further dependency costs as much as reading a body.
-
-    :raises NotSignedIn: without a usable token, or when its session, its account or its rights have ended since
-    :raises UserLimitReached: when the caller has used up a limit
+    :raises NotSignedIn, UserLimitReached:
     :raises PasswordChangeRequired: unless the request changes the password
     """
     caller: Caller | None = getattr(request.state, "caller", None)
@@ -239,7 +216,6 @@ Context = Annotated[RequestContext, Depends(request_context)]
 
 
 async def keyed_context(request: Request) -> RequestContext:
-    """Return the context with the request's `Idempotency-Key`."""
     ctx = await request_context(request)
     key = idempotency_key(request)
     return ctx if key is None else ctx.with_key(key)
@@ -250,8 +226,6 @@ LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
 class _Guard:
-    """Require the permission in some scope, or globally, and return the context."""
-
     def __init__(self, permission: str, *, everywhere: bool) -> None:
         self.permission, self.everywhere = permission, everywhere
 
@@ -269,7 +243,7 @@ class _KeyedGuard(_Guard):
 
 
 def guarded(permission: str, *, everywhere: bool = False) -> Any:
-    """Require `permission` in some scope, or globally; the service checks the actual scope."""
+    """Require `permission` anywhere, or globally; the service checks the actual scope."""
     return Depends(_Guard(permission, everywhere=everywhere))
 
 
@@ -279,11 +253,9 @@ def guarded_keyed(permission: str) -> Any:
 
 def require_token(request: Request) -> None:
     """
-    Check the signature and times of the access token without the database.
+    Check the token without the database, before the body is read.
 
-    It runs before the body of a request is read.
-
-    :raises NotSignedIn: without a token that is valid now
+    :raises NotSignedIn:
     """
     token_issuer(request).read(_presented_token(request))
 
@@ -303,7 +275,7 @@ def _presented_token(request: Request) -> str:
 
 
 def refuse_cross_site(request: Request) -> None:
-    """:raises CrossSiteRequest: when the browser reports that another site made the request"""
+    """:raises CrossSiteRequest:"""
     if request.method in _SAFE:
         return
     site = request.headers.get("sec-fetch-site")

@@ -28,8 +28,6 @@ class OrganizationRole(Base):
 
 @keyed("organization_code")
 class Organization(HasPublicId, Base):
-    """`organization_code` is printed in document numbers, so it compares byte for byte."""
-
     __tablename__ = "organizations"
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -45,8 +43,6 @@ class Organization(HasPublicId, Base):
 
 @keyed("username")
 class User(HasPublicId, Base):
-    """A person's or program's account; an account without a usable hash cannot log in."""
-
     __tablename__ = "users"
 
     user_id: Mapped[int] = mapped_column(primary_key=True)
@@ -86,16 +82,11 @@ def name_columns(person: type[User]) -> Sequence[sa.ColumnElement[Any]]:
 
 
 def named(name: str, person: type[User]) -> Bundle[Any]:
-    """Bundle the name columns of a person in a row."""
     return Bundle(name, *name_columns(person))
 
 
 class UserInvitation(Base):
-    """
-    The open one-time link of an account; the row is deleted when it is used.
-
-    Only the SHA-256 of the token is stored.
-    """
+    """The open one-time link of an account, at most one; deleted when used."""
 
     __tablename__ = "user_invitations"
 
@@ -108,8 +99,6 @@ class UserInvitation(Base):
 
 
 class SetupToken(Base):
-    """The one-time token of the set-up page: at most one row, with the token's SHA-256."""
-
     __tablename__ = "setup_tokens"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -138,12 +127,7 @@ class UserPreference(Base):
 
 
 class Role(HasPublicId, Base):
-    """
-    A named set of permissions; `scope` is the level at which it is assigned.
-
-    A shipped role (`is_system`) cannot be changed. A project's role is assigned only in that project and its contracts.
-    A closed role has a `deleted_at` and gives no permissions.
-    """
+    """`scope` is the level of assignment; a closed role (`deleted_at`) gives no permissions."""
 
     __tablename__ = "roles"
 
@@ -183,8 +167,6 @@ class RolePermission(Base):
 
 
 class UserAssignment(HasPublicId, Base):
-    """A role of a user in one organization, project or contract, or everywhere if none is set."""
-
     __tablename__ = "user_assignments"
     __table_args__ = public_id_index(
         "user_assignments",
@@ -215,7 +197,7 @@ class UserAssignment(HasPublicId, Base):
 
 
 class DatabaseNow(FunctionElement[datetime]):
-    """The database's clock at the moment of the statement: the clocks of servers differ."""
+    """The database's clock: the clocks of servers differ."""
 
     type = UtcDateTime()
     inherit_cache = True
@@ -232,13 +214,7 @@ def _now_on_sqlite(_element: DatabaseNow, _compiler: object, **_how: object) -> 
 
 
 def in_force(given: Any = table_of(UserAssignment).c) -> sa.ColumnElement[bool]:
-    """
-    Return whether an assignment's period includes the present moment.
-
-    Each statement that reads permissions must contain this condition.
-
-    :param given: columns of the table, or an alias of the class
-    """
+    """Return whether a period includes now; each query of permissions needs this condition."""
     now = DatabaseNow()
     return sa.and_(
         sa.or_(given.valid_from.is_(None), given.valid_from <= now),
@@ -248,21 +224,16 @@ def in_force(given: Any = table_of(UserAssignment).c) -> sa.ColumnElement[bool]:
 
 def carries(*permissions: str) -> sa.ColumnElement[bool]:
     """Return whether the statement's role has one of the permissions."""
-    role, given, permission = table_of(Role).c, table_of(RolePermission).c, table_of(Permission).c
+    role, role_permission, permission = table_of(Role).c, table_of(RolePermission).c, table_of(Permission).c
     return (
         sa.exists()
-        .where(given.role_id == role.role_id, permission.permission_id == given.permission_id)
+        .where(role_permission.role_id == role.role_id, permission.permission_id == role_permission.permission_id)
         .where(permission.permission_name.in_(permissions), permission.is_active)
     )
 
 
 class RefreshToken(HasPublicId, Base):
-    """
-    A refresh token of a session, whose public id is `family`; only its SHA-256 is stored.
-
-    A session is open while it has a row that is not revoked; it has at most one. A rotated row has a
-    `replaced_by_token`.
-    """
+    """A token of the session `family`, which is open while it has a row that is not revoked."""
 
     __tablename__ = "refresh_tokens"
     __table_args__ = public_id_index("refresh_tokens", sa.Index("idx_refresh_tokens_open", "family", "is_revoked"))

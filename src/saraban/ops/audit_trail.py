@@ -1,9 +1,4 @@
-"""
-`/audit`: who did what, when, to what, and what it was before; for those who may see all of it or that of an organization.
-Filters in their words, each row with names, what it changed, and the same as a sheet.
-
-`audit` lies at the bottom and knows neither people nor documents; here they are put together.
-"""
+"""API, search and export of the audit trail."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,16 +30,16 @@ from saraban.numbering import service as numbering
 from saraban.ops.audit_words import SECURITY, action_words, kind_words
 
 SEES_ALL, SEES_OWN = "audit.view_all", "audit.view_own"
-_EXPORTED_AT_ONCE: Final = 1000
+_EXPORT_PAGE_ROWS: Final = 1000
 MOST_IN_WORKBOOK: Final = 1_000_000  # a sheet ends at 1,048,576 rows
-_NAMED: Final = ("user", "organization", "project", "contract")
+_DIRECTORY_KINDS: Final = ("user", "organization", "project", "contract")
 _NAME_FIELDS: Final = ("documentNumber", "number", "fileName", "workflowCode", "username", "code", "name", "project")
-# Of whom it is was written beside it, and must not be taken for it.
+# Entries about roles also contain a user name, which is not the role's name.
 _OWN_NAMES: Final[Mapping[str, tuple[str, ...]]] = {"role": ("role",)}
 
 
 class AuditQuery(PeriodQuery):
-    """What is asked of the trail; None asks for all."""
+    """Filters of the audit trail; a filter that is left out selects all."""
 
     person: Annotated[str, SingleLine(100)] | None = Field(None, description="Who did it: `publicId` or user name.")
     object: Annotated[str, SingleLine(255)] | None = Field(
@@ -65,11 +60,7 @@ class AuditPersonOut(Schema):
 
 
 class AuditObjectOut(Schema):
-    """
-    What something was done to.
-
-    :param reference: its public id; of what has none, the name it is known by
-    """
+    """:param reference: its public id; without one, its name"""
 
     kind: str = Field(examples=["rfa"])
     label: Text
@@ -84,7 +75,7 @@ class AuditChangeOut(Schema):
 
 
 class AuditEntryOut(Schema):
-    """One thing that somebody did."""
+    """An action of a person or of the system."""
 
     public_id: UUID
     created_at: datetime
@@ -101,7 +92,7 @@ class AuditEntryOut(Schema):
 
 @dataclass(frozen=True, slots=True)
 class AuditReading:
-    """A page of the trail; `names` are those of the people and places that its details speak of, by public id."""
+    """:param names: of people and places in the details, by public id"""
 
     page: PageOut[AuditEntryOut]
     names: Mapping[str, str]
@@ -110,28 +101,24 @@ class AuditReading:
 async def read_trail(
     ctx: RequestContext, session: AsyncSession, asked: AuditQuery, *, cursor: str | None, limit: int
 ) -> AuditReading:
-    """
-    Return what somebody may see of the trail, newest first.
-
-    :raises Forbidden: for who may see neither all of it nor that of an organization
-    :raises Invalid: for a period that ends before it begins
-    """
-    search = await _search(ctx, session, asked)
+    """:raises Forbidden, Invalid:"""
+    search = await _build_search(ctx, session, asked)
     page = await audit.search_records(session, search, cursor=cursor, limit=limit)
-    names = {str(one.public_id): one for one in await _known(session, page.items)}
+    names = {str(entry.public_id): entry for entry in await _load_names(session, page.items)}
     items = [_entry(record, names) for record in page.items]
     return AuditReading(
-        PageOut[AuditEntryOut](items=items, next_cursor=page.next_cursor), {key: one.name for key, one in names.items()}
+        PageOut[AuditEntryOut](items=items, next_cursor=page.next_cursor),
+        {key: entry.name for key, entry in names.items()},
     )
 
 
-async def _search(ctx: RequestContext, session: AsyncSession, asked: AuditQuery) -> audit.AuditSearch:
+async def _build_search(ctx: RequestContext, session: AsyncSession, asked: AuditQuery) -> audit.AuditSearch:
     people = await _visible_people(ctx, session)
     since, until = moments_of_days(asked.since, asked.until, ctx.zone)
     if asked.person is not None:
-        named = await _person(session, asked.person)
+        named = await _find_accounts(session, asked.person)
         people = named if people is None else named & people
-    objects = await _objects(session, asked.object) if asked.object is not None else ()
+    objects = await _object_ids(session, asked.object) if asked.object is not None else ()
     return audit.AuditSearch(
         objects=objects,
         kind=asked.kind or None,
@@ -143,43 +130,40 @@ async def _search(ctx: RequestContext, session: AsyncSession, asked: AuditQuery)
 
 
 async def _visible_people(ctx: RequestContext, session: AsyncSession) -> frozenset[int] | None:
-    """Return whose rows somebody sees; None for everybody's."""
+    """Return None for all."""
     caller = ctx.caller
     if sees_all(ctx):
         return None
-    own = [one for one in caller.organization_ids if caller.may(SEES_OWN, Scope(frozenset({one})))]
-    if not own:
+    organizations = [key for key in caller.organization_ids if caller.may(SEES_OWN, Scope(frozenset({key})))]
+    if not organizations:
         caller.require(SEES_ALL, Scope())
-    return await identity.accounts_of(session, own)
+    return await identity.accounts_of(session, organizations)
 
 
 def sees_all(ctx: RequestContext) -> bool:
-    """Whether somebody sees everybody's rows."""
     return ctx.caller.may(SEES_ALL, Scope())
 
 
 def may_read(ctx: RequestContext) -> bool:
-    caller = ctx.caller
-    organizations = map(frozenset, ([one] for one in caller.organization_ids))
-    return sees_all(ctx) or any(caller.may(SEES_OWN, Scope(one)) for one in organizations)
+    scopes = (Scope(frozenset({organization})) for organization in ctx.caller.organization_ids)
+    return sees_all(ctx) or any(ctx.caller.may(SEES_OWN, scope) for scope in scopes)
 
 
-async def _person(session: AsyncSession, text: str) -> frozenset[int]:
-    found = await _looked_up(session, text)
-    return frozenset(one.key for one in found if one.kind == "user")
+async def _find_accounts(session: AsyncSession, text: str) -> frozenset[int]:
+    entries = await _look_up(session, text)
+    return frozenset(entry.key for entry in entries if entry.kind == "user")
 
 
-async def _objects(session: AsyncSession, text: str) -> tuple[str, ...]:
-    """Return by which ids a thing may stand in the trail that somebody names by public id, number, code or user name."""
+async def _object_ids(session: AsyncSession, text: str) -> tuple[str, ...]:
     public_id = _uuid(text)
     if public_id is not None:
         return (str(public_id),)
     holders = await numbering.holders_of_number(session, number=text)
-    coded = {one.public_id for one in await _looked_up(session, text)}
-    return (text[:50], *sorted(map(str, holders | coded)))
+    entry_ids = {entry.public_id for entry in await _look_up(session, text)}
+    return (text[:50], *sorted(map(str, holders | entry_ids)))
 
 
-async def _looked_up(session: AsyncSession, text: str) -> list[identity.DirectoryEntry]:
+async def _look_up(session: AsyncSession, text: str) -> list[identity.DirectoryEntry]:
     public_id = _uuid(text)
     if public_id is not None:
         return await identity.look_up(session, public_ids=[public_id])
@@ -193,21 +177,20 @@ def _uuid(text: object) -> UUID | None:
         return None
 
 
-async def _known(session: AsyncSession, records: Sequence[audit.AuditRecord]) -> list[identity.DirectoryEntry]:
-    """Return whom and what the rows speak of, as far as it has a name of its own."""
-    found = {record.actor_public_id for record in records}
-    found |= {_uuid(record.entity_id) for record in records if record.entity_type in _NAMED}
-    found |= {one for record in records for one in _ids_in(record.details)}
-    asked = sorted(found - {None}, key=str)
-    return await identity.look_up(session, public_ids=[one for one in asked if one]) if asked else []
+async def _load_names(session: AsyncSession, records: Sequence[audit.AuditRecord]) -> list[identity.DirectoryEntry]:
+    ids = {record.actor_public_id for record in records}
+    ids |= {_uuid(record.entity_id) for record in records if record.entity_type in _DIRECTORY_KINDS}
+    ids |= {public_id for record in records for public_id in _ids_in(record.details)}
+    requested = sorted((public_id for public_id in ids if public_id), key=str)
+    return await identity.look_up(session, public_ids=requested) if requested else []
 
 
 def _ids_in(value: Json) -> Iterator[UUID]:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list):
-        for one in value:
-            yield from _ids_in(one)
+        for item in value:
+            yield from _ids_in(item)
     elif isinstance(value, str) and len(value) == 36 and (public_id := _uuid(value)) is not None:
         yield public_id
 
@@ -226,7 +209,7 @@ def _entry(record: audit.AuditRecord, names: Mapping[str, identity.DirectoryEntr
         if actor is None
         else AuditPersonOut(public_id=actor.public_id, username=actor.code, display_name=actor.name),
         object=_object(record, details, names),
-        changes=[AuditChangeOut(field=one.field, before=one.before, after=one.after) for one in changes],
+        changes=[AuditChangeOut(field=change.field, before=change.before, after=change.after) for change in changes],
         details=dict(facts),
         address=record.address,
         request_id=record.request_id,
@@ -238,10 +221,10 @@ def _object(
 ) -> AuditObjectOut | None:
     if record.entity_type is None:
         return None
-    known = names.get(record.entity_id or "")
-    own = _OWN_NAMES.get(record.entity_type, _NAME_FIELDS)
-    said = next((details[name] for name in own if isinstance(details.get(name), str)), None)
-    name = known.code if known is not None and record.entity_type in _NAMED else str(said) if said else None
+    entry = names.get(record.entity_id or "")
+    name_fields = _OWN_NAMES.get(record.entity_type, _NAME_FIELDS)
+    text = next((details[name] for name in name_fields if isinstance(details.get(name), str)), None)
+    name = entry.code if entry is not None and record.entity_type in _DIRECTORY_KINDS else str(text) if text else None
     label = kind_words(record.entity_type)
     return AuditObjectOut(kind=record.entity_type, label=label, reference=record.entity_id, name=name)
 
@@ -264,13 +247,9 @@ HEADINGS: Final = (
 
 
 async def exported_rows(ctx: RequestContext, db: Database, asked: AuditQuery) -> AsyncIterator[list[object]]:
-    """
-    Return the rows of a search for a sheet, newest first; no connection is held while the taker is busy.
-
-    Who may not have them is refused before the first row.
-    """
+    """Check permissions first; hold no connection between pages."""
     async with db.reading() as session:
-        await _search(ctx, session, asked)
+        await _build_search(ctx, session, asked)
     return _pages(ctx, db, asked)
 
 
@@ -278,30 +257,30 @@ async def _pages(ctx: RequestContext, db: Database, asked: AuditQuery) -> AsyncI
     cursor: str | None = None
     while True:
         async with db.reading() as session:
-            page = (await read_trail(ctx, session, asked, cursor=cursor, limit=_EXPORTED_AT_ONCE)).page
-        for one in page.items:
-            yield _cells(one, ctx.zone)
+            page = (await read_trail(ctx, session, asked, cursor=cursor, limit=_EXPORT_PAGE_ROWS)).page
+        for item in page.items:
+            yield _cells(item, ctx.zone)
         cursor = page.next_cursor
         if cursor is None:
             return
 
 
-def _cells(one: AuditEntryOut, zone: ZoneInfo) -> list[object]:
-    person, thing = one.person, one.object
+def _cells(entry: AuditEntryOut, zone: ZoneInfo) -> list[object]:
+    person, thing = entry.person, entry.object
     return [
-        one.created_at.astimezone(zone).replace(tzinfo=None),
+        entry.created_at.astimezone(zone).replace(tzinfo=None),
         person.username if person else None,
         person.display_name if person else None,
-        f"{one.label.th} / {one.label.en}",
-        one.action,
+        f"{entry.label.th} / {entry.label.en}",
+        entry.action,
         f"{thing.label.th} / {thing.label.en}" if thing else None,
         thing.name if thing else None,
         thing.reference if thing else None,
-        "\n".join(f"{change.field}: {_text(change.before)} → {_text(change.after)}" for change in one.changes),
-        _text(one.details) if one.details else None,
-        one.address,
-        one.request_id,
-        str(one.public_id),
+        "\n".join(f"{change.field}: {_text(change.before)} → {_text(change.after)}" for change in entry.changes),
+        _text(entry.details) if entry.details else None,
+        entry.address,
+        entry.request_id,
+        str(entry.public_id),
     ]
 
 
@@ -319,9 +298,10 @@ async def listing(
     ctx: Context, session: ReadSession, asked: Asked, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> PageOut[AuditEntryOut]:
     """
-    Newest first. With `audit.view_all` everywhere all of it, with `audit.view_own` what the accounts of that organization did.
+    Newest first. With `audit.view_all` everywhere the whole trail, with `audit.view_own` the actions of that
+    organization's accounts.
 
-    Days are those of the deployment's zone.
+    Days are in the deployment's zone.
     """
     return (await read_trail(ctx, session, asked, cursor=cursor, limit=limit)).page
 
@@ -329,9 +309,9 @@ async def listing(
 @router.get("/export", response_class=Response, responses=BINARY, summary="Export the audit trail")
 async def export(ctx: Context, db: Db, asked: Asked, form: WorkbookFormat = "xlsx") -> Response:
     """
-    What the same filters list, newest first; times are those of the deployment's zone.
+    The rows of the same filters, newest first; times are in the deployment's zone.
 
-    CSV is sent while it is read, however long it is; a workbook ends after a million rows and says so.
+    CSV is streamed, however long it is; a workbook ends after a million rows and says so.
     """
     return await sent_trail(await exported_rows(ctx, db, asked), form)
 

@@ -1,4 +1,4 @@
-"""What the actions of the audit trail and the kinds of things they are about are called, in both languages. Data, no rules."""
+"""Names of the audit trail's actions and kinds."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ def _as_title(words: Text) -> Text:
     return Text(words.th, words.en[:1].upper() + words.en[1:])
 
 
-# By `entity_type`: what an entry is about.
+# By `entity_type`.
 KINDS: Final[dict[str, Text]] = {
     "correspondence": Text("หนังสือรับ–ส่ง", "Correspondence"),
     "rfa": Text("RFA", "RFA"),
@@ -34,7 +34,7 @@ KINDS: Final[dict[str, Text]] = {
     **{kind.name: _as_title(kind.singular) for kind in master_kinds.KINDS},
 }
 
-# Parts of a project file, as an entry about one of them says it.
+# Parts of a project file, by the `section` of an entry.
 _SECTIONS: Final[dict[str, Text]] = {
     "organizations": Text("องค์กร", "organizations"),
     "correspondenceTypes": Text("ประเภทเอกสาร", "document types"),
@@ -49,7 +49,7 @@ _SECTIONS: Final[dict[str, Text]] = {
     **{name: kind.plural for name, kind in master_kinds.FILE_LISTS.items()},
 }
 
-# Whole actions that no noun and verb make.
+# Actions that are not `<noun>.<verb>`.
 _WHOLE: Final[dict[str, Text]] = {
     "security": Text("เหตุการณ์ด้านความปลอดภัย", "Security events"),
     "login.success": Text("เข้าสู่ระบบ", "Signed in"),
@@ -139,29 +139,25 @@ _VERBS: Final[dict[str, Text]] = {
 
 
 def action_words(code: str, section: object = None) -> Text:
-    """
-    Return what an action is called; as it is written where nothing is known of it.
-
-    :param section: the part of a project file that this entry is about, of several that one action writes
-    """
+    """:param section: the part of a project file that the entry is about"""
     if (part := _SECTIONS.get(str(section))) is not None:
-        whole = action_words(code)
-        return whole if whole.th.endswith(part.th) else Text(f"{whole.th}: {part.th}", f"{whole.en}: {part.en}")
+        words = action_words(code)
+        return words if words.th.endswith(part.th) else Text(f"{words.th}: {part.th}", f"{words.en}: {part.en}")
     if code in _WHOLE:
         return _WHOLE[code]
     module, _, verb = code.rpartition(".")
-    noun, said = KINDS.get(module), _VERBS.get(verb)
-    if noun is None or said is None:
+    noun, verb_words = KINDS.get(module), _VERBS.get(verb)
+    if noun is None or verb_words is None:
         return Text(code, code)
     gap = " " if noun.th[:1].isascii() else ""
-    return Text(f"{said.th}{gap}{noun.th}", f"{noun.en} {said.en}")
+    return Text(f"{verb_words.th}{gap}{noun.th}", f"{noun.en} {verb_words.en}")
 
 
 def kind_words(kind: str) -> Text:
     return KINDS.get(kind, Text(kind, kind))
 
 
-# The actions that `security` stands for: sign-ins, sessions, passwords and roles, refusals and files that were handed out.
+# The actions of the filter `security`: sign-ins, sessions, passwords, roles, refusals and downloads.
 SECURITY: Final = tuple(
     code
     for code in _WHOLE
@@ -171,7 +167,7 @@ SECURITY: Final = tuple(
 )
 _KEPT: Final = ("create", "edit", "close", "reopen")
 DOCUMENTS: Final = ("correspondence", "rfa", "transmittal", "circulation")
-# What can be chosen to narrow the trail; those of documents have the same verbs.
+# The actions that pages offer as filters.
 ACTIONS: Final = (
     *(f"{kind}.{verb}" for kind in DOCUMENTS for verb in ("create", "edit", "revise", "cancel")),
     *(

@@ -1,4 +1,4 @@
-"""How much a request may send: bytes for each address, and values and depth of JSON before a schema looks at it."""
+"""Limits of request bodies in bytes, JSON values and depth."""
 
 import re
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class BodyLimit(NamedTuple):
 WITHOUT_TOKEN: Final = BodyLimit(4 * 1024, 100)
 STANDARD: Final = BodyLimit(256 * 1024, 8_000)
 LARGE: Final = BodyLimit(2 * 1024 * 1024, 40_000)
-# A form with passwords is as small for a signed-in person; that of an empty installation has a dozen names.
+# Forms with passwords are small with a token too; the set-up form is larger.
 _WITHOUT_TOKEN: Final = re.compile(
     "|".join(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) for path in sorted(PUBLIC_PATHS - {"/setup"}))
 )
@@ -48,11 +48,11 @@ def body_limit(method: str, path: str, *, upload_limit: int = 0) -> BodyLimit:
 
 
 def check_json(body: Json, most: int) -> None:
-    """:raises Invalid: for more than `most` values, for values nested too deep, and for a run of combining marks"""
-    waiting: list[tuple[Json, str, int]] = [(body, "", 0)]
+    """:raises Invalid:"""
+    stack: list[tuple[Json, str, int]] = [(body, "", 0)]
     count = 0
-    while waiting:
-        value, pointer, depth = waiting.pop()
+    while stack:
+        value, pointer, depth = stack.pop()
         if depth > DEEPEST:
             raise invalid("/".join(pointer.split("/", 2)[:2]), "too_large", TOO_DEEP.th, TOO_DEEP.en)
         inner: Iterable[tuple[int | str, Json]] = ()
@@ -66,6 +66,6 @@ def check_json(body: Json, most: int) -> None:
             raise invalid("/".join(pointer.split("/", 2)[:2]), "too_large", _TOO_MANY.th, _TOO_MANY.en, most=most)
         for name, member in inner:
             check_marks(str(name), pointer)
-            # Four parts lead to the field; a whole path for each value would let a deep body fill the memory.
+            # At most four parts: full paths in a deep body would exhaust the memory.
             place = pointer if depth > 3 else f"{pointer}/{escape_pointer(name)}"
-            waiting.append((member, place, depth + 1))
+            stack.append((member, place, depth + 1))

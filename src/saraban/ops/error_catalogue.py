@@ -1,8 +1,4 @@
-"""
-Every error code that this product can answer with, collected from the classes themselves, and which operation gives which.
-
-What operations share follows from their form; what is an operation's own is derived from its functions.
-"""
+"""All error codes, and the codes of each operation."""
 
 import importlib
 import json
@@ -18,39 +14,38 @@ from saraban.identity.dependencies import policies_of
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem
 from saraban.kit.problem import STATUS
 
-# A part of the API description; FastAPI makes it, and gives it no other type.
+# A part of FastAPI's API description, which has no other type.
 OpenApi = dict[str, Any]
 
-_STATUS_OF_ITS_OWN = {"METHOD_NOT_ALLOWED": 405}
+_STATUS_BY_CODE = {"METHOD_NOT_ALLOWED": 405}
 
 
 def every_error() -> list[type[DomainError]]:
-    """Load every module and give the error classes, sorted by code."""
+    """Import all modules and return the error classes."""
     for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
         importlib.import_module(module.name)
     return loaded_errors()
 
 
 def loaded_errors() -> list[type[DomainError]]:
-    """Return the error classes of the modules that are loaded: in a running server, all of them."""
-    return sorted(_below(DomainError), key=lambda error: (error.code, error.__qualname__))
+    """Return the classes of imported modules: in a server, all of them."""
+    return sorted(_subclasses(DomainError), key=lambda error: (error.code, error.__qualname__))
 
 
 def status_of_class(error: type[DomainError]) -> int:
-    return _STATUS_OF_ITS_OWN.get(error.code, STATUS[error.kind])
+    return _STATUS_BY_CODE.get(error.code, STATUS[error.kind])
 
 
-def _below(parent: type[DomainError]) -> set[type[DomainError]]:
+def _subclasses(parent: type[DomainError]) -> set[type[DomainError]]:
     children: set[type[DomainError]] = set()
     for child in parent.__subclasses__():
         is_ours = child.__module__.startswith("saraban.") and not child.__name__.startswith("_")
         children |= {child} if is_ours and "code" in vars(child) else set()
-        children |= _below(child)
+        children |= _subclasses(child)
     return children
 
 
 def cause(error: type[DomainError]) -> str:
-    """Return the docstring of a class without what it says of parameters."""
     return " ".join((vars(error).get("__doc__") or "").partition(":param")[0].split())
 
 
@@ -84,8 +79,7 @@ def _cure(error: type[DomainError]) -> str:
 
 
 def as_html(errors: list[type[DomainError]]) -> str:
-    """Return the page that the `type` of a problem leads to."""
-    body = "".join(_article(error) for error in errors)
+    body = "".join(_html_section(error) for error in errors)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Saraban: errors</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
@@ -93,7 +87,7 @@ def as_html(errors: list[type[DomainError]]) -> str:
     )
 
 
-def _article(error: type[DomainError]) -> str:
+def _html_section(error: type[DomainError]) -> str:
     def line(label: str, text: str, language: str = "en") -> str:
         return f'<dt>{label}</dt><dd lang="{language}">{escape(text)}</dd>'
 
@@ -107,7 +101,7 @@ def _article(error: type[DomainError]) -> str:
     return f'<h2 id="{name}">{error.code} ({status_of_class(error)})</h2><dl>{"".join(parts)}</dl>'
 
 
-# Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
+# Errors of commands, pages, the server's start or all addresses, not of operations of the API.
 NOT_FROM_THE_API: Final = {
     "ALREADY_SET_UP": "saraban setup",
     "DATABASE_CONNECTION_CHANGED": "the server's start, and every command",
@@ -149,7 +143,7 @@ NUMBERS_READ: Final = ("RATE_LIMITED",)
 FILES_READ: Final = ("FILE_READERS_BUSY",)
 COUNTED: Final = ("USER_LIMIT_REACHED",)
 WEAK_TAG: Final = ("ETAG_WEAK",)
-# What `codes_of` derives from the form of an operation.
+# Codes that `codes_of` derives from the form of an operation.
 OF_FORM: Final = frozenset(
     code
     for group in (
@@ -162,13 +156,13 @@ OF_FORM: Final = frozenset(
 
 @cache
 def by_operation() -> dict[str, list[str]]:
-    """Return the codes of each operation, as `scripts/operation_errors.py` derives them from what its functions raise."""
+    """Return what `scripts/operation_errors.py` derived."""
     text = resources.files("saraban.ops").joinpath("operation_errors.json").read_text(encoding="utf-8")
     codes: dict[str, list[str]] = json.loads(text)
     return codes
 
 
-# What fills the sentences of the examples: as a caller of the demo project would read them.
+# Sample values of the messages in examples.
 _VALUES: Final[dict[str, object]] = {
     "found": "latin1; ANSI_QUOTES",
     "code": "คคง.",
@@ -190,7 +184,7 @@ _VALUES: Final[dict[str, object]] = {
     "first": 100,
     "last": 120,
 }
-_LIMITS: Final[dict[str, dict[str, object]]] = {
+_VALUES_BY_CODE: Final[dict[str, dict[str, object]]] = {
     "NOT_A_WORKBOOK": {"known": "XLSX"},
     "REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024},
     "DRAWING_EXPORT_TOO_LARGE": {"most": 2},
@@ -222,9 +216,9 @@ def error_classes() -> dict[str, type[DomainError]]:
 
 
 def sample_error(error: type[DomainError]) -> DomainError:
-    """Return one such refusal as it might come, without the circumstances that its own constructor asks for."""
+    """Return an error without calling the class's own constructor."""
     refusal = error.__new__(error)
-    values = _VALUES | _LIMITS.get(error.code, {})
+    values = _VALUES | _VALUES_BY_CODE.get(error.code, {})
     pointer = _POINTERS.get(error.code)
     text = REQUIRED if error.code == "VALIDATION_ERROR" else error.says
     fields = [FieldProblem(pointer[0], pointer[1], text, values)] if pointer else []
@@ -233,25 +227,24 @@ def sample_error(error: type[DomainError]) -> DomainError:
 
 
 def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
-    """Return every code that an operation can answer with, each once."""
-    takes = {parameter["name"] for parameter in operation.get("parameters", [])}
-    own = tuple(by_operation().get(operation["operationId"], ()))
-    groups: list[tuple[str, ...]] = [own, ALWAYS, WRITES if method != "get" else ()]
+    parameters = {parameter["name"] for parameter in operation.get("parameters", [])}
+    operation_codes = tuple(by_operation().get(operation["operationId"], ()))
+    groups: list[tuple[str, ...]] = [operation_codes, ALWAYS, WRITES if method != "get" else ()]
     if path.startswith("/api/"):
         groups.append(INPUT)
     if "/document-numbering" in path:
         groups += [NUMBERING, NUMBERS_READ if method == "get" else ()]
     if needs_caller:
         groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
-    forms = operation.get("requestBody", {}).get("content", {})
-    groups.append(COUNTED if policies_of(method.upper(), path, takes, next(iter(forms), "")) else ())
+    media_types = operation.get("requestBody", {}).get("content", {})
+    groups.append(COUNTED if policies_of(method.upper(), path, parameters, next(iter(media_types), "")) else ())
     groups.append(FILES_READ if path.endswith("/import") else ())
     if "{" in path:
         groups.append(ONE_THING)
-    if "application/json" in forms:
+    if "application/json" in media_types:
         groups.append(OF_JSON)
-    if "Idempotency-Key" in takes:
+    if "Idempotency-Key" in parameters:
         groups.append(ONCE)
-    if "If-Match" in takes:
+    if "If-Match" in parameters:
         groups.append(WEAK_TAG)
     yield from dict.fromkeys(code for group in groups for code in group)

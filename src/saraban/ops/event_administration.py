@@ -1,4 +1,4 @@
-"""What operators may do with events, in their own names: each deed has a reason and a row in the audit trail."""
+"""Requeue and drop dead events; each action needs a reason and is audited."""
 
 from typing import Annotated
 from uuid import UUID
@@ -15,29 +15,21 @@ Reason = Annotated[str, SingleLine(500, shortest=5)]
 
 
 async def requeue(ctx: RequestContext, session: AsyncSession, public_id: UUID, reason: str) -> events.EventView:
-    """
-    Have an event that was given up delivered after all, behind the newer ones of its aggregate.
-
-    :raises EventNotDead: when it was not given up
-    """
+    """:raises EventNotDead:"""
     ctx.caller.require(MANAGES, Scope())
     letter = await events.requeue_dead_letter(session, public_id=public_id, now=ctx.now)
-    await _note(ctx, session, "event.requeue", letter, reason)
+    await _record(ctx, session, "event.requeue", letter, reason)
     return await events.read_event(session, public_id=letter.event_public_id)
 
 
 async def drop(ctx: RequestContext, session: AsyncSession, public_id: UUID, reason: str) -> None:
-    """
-    Forget an event that was given up; the audit trail keeps what it said.
-
-    :raises EventNotDead: when it was not given up
-    """
+    """:raises EventNotDead:"""
     ctx.caller.require(MANAGES, Scope())
     letter = await events.delete_dead_letter(session, public_id=public_id)
-    await _note(ctx, session, "event.drop", letter, reason)
+    await _record(ctx, session, "event.drop", letter, reason)
 
 
-async def _note(
+async def _record(
     ctx: RequestContext, session: AsyncSession, action: str, letter: events.DeadLetterView, reason: str
 ) -> None:
     details = {"reason": reason, "name": letter.name, "error": letter.error, "payload": dict(letter.data)}

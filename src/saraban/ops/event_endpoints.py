@@ -1,4 +1,4 @@
-"""`/events`: what waits to be delivered, what was, and what was given up; for operators."""
+"""API of events and their delivery, for operators."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -19,7 +19,7 @@ SEES = "system.view_logs"
 
 
 class ReasonIn(Schema):
-    """Why it is done; the audit trail keeps it."""
+    """The reason; the audit trail keeps it."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "The mail server is back."}})
 
@@ -38,7 +38,7 @@ async def listing(
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> PageOut[events.EventView]:
-    """Those recorded last come first. For whoever may see the logs of the system."""
+    """Events recorded last come first. For readers who may see the logs of the system."""
     ctx.caller.require(SEES, Scope())
     before = None if older_than_seconds is None else ctx.now - timedelta(seconds=older_than_seconds)
     page = await events.list_events(session, events.EventSearch(state, name, before), cursor=cursor, limit=limit)
@@ -47,18 +47,20 @@ async def listing(
 
 @router.get("/{publicId}", summary="Read an event")
 async def read(public_id: PathId, ctx: Context, session: ReadSession) -> events.EventView:
-    """One event with what it says and what became of it."""
+    """One event with its payload and its delivery."""
     ctx.caller.require(SEES, Scope())
     return await events.read_event(session, public_id=public_id)
 
 
 @router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
 async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> events.EventView:
-    """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
+    """
+    The event keeps its id and is delivered after the newer events of the same document or instance. For Superadmins.
+    """
     return await db.transact(event_administration.requeue, ctx, public_id, body.reason)
 
 
 @router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")
 async def drop(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> None:
-    """It is never delivered; the audit trail keeps what it said. For Super Admins."""
+    """The event is never delivered; the audit trail keeps its payload. For Superadmins."""
     await db.transact(event_administration.drop, ctx, public_id, body.reason)

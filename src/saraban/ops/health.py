@@ -1,8 +1,4 @@
-"""
-What operators and their machines ask: is it alive, is it ready, how is it doing, what does that error mean.
-
-Ready is what each of the things that the product stands on says of itself, every few seconds if somebody wants.
-"""
+"""Liveness, readiness, metrics, and the page of error codes."""
 
 import asyncio
 import hmac
@@ -34,25 +30,20 @@ from saraban.ops import error_catalogue, metrics
 
 log = structlog.get_logger(__name__)
 HEARTBEAT_LATE = 60.0  # seconds
-ROOM = 50 * 1024 * 1024  # one file of the largest default size
+LEAST_FREE_BYTES = 50 * 1024 * 1024  # the default upload limit
 
 
 class DependencyDown(Exception):
-    """A dependency is not well; the text says how, in words that may be shown to anybody."""
+    """Its text is public: it must not contain hosts or secrets."""
 
 
 class DependencyOff(Exception):
-    """A dependency is not set up here, and the product works without it."""
+    pass
 
 
 @dataclass(frozen=True)
 class Dependency:
-    """
-    Something the product stands on.
-
-    :param check: gives a plain sentence when all is well; raises `NotWell` or whatever went wrong
-    :param essential: without it the process cannot serve
-    """
+    """`check` returns a sentence or raises; without an essential one the process cannot serve."""
 
     name: str
     check: Callable[[], Awaitable[str]]
@@ -61,8 +52,6 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What `dependencies` asks; each returns a plain sentence when all is well."""
-
     db: Database
     redis: Redis | None
     lock_masters: Sequence[Redis]
@@ -70,30 +59,32 @@ class Probes:
 
     def dependencies(self) -> list[Dependency]:
         return [
-            Dependency("database", self.ask_database, essential=True),
-            Dependency("migrations", self.compare_migrations, essential=True),
-            Dependency("storage", self.try_storage, essential=True),
-            Dependency("redis", self.write_to_redis, essential=False),
+            Dependency("database", self.check_database, essential=True),
+            Dependency("migrations", self.check_migrations, essential=True),
+            Dependency("storage", self.check_storage, essential=True),
+            Dependency("redis", self.check_redis, essential=False),
         ]
 
-    async def ask_database(self) -> str:
+    async def check_database(self) -> str:
         await self.db.ping()
         if self.db.is_sqlite:
-            await asyncio.to_thread(_ask_for_room, Path(self.db.url.database or ".").parent)
+            await asyncio.to_thread(_require_free_space, Path(self.db.url.database or ".").parent)
         return "answers"
 
-    async def compare_migrations(self) -> str:
-        stands = cast("str | None", await _scalar(self.db, "SELECT version_num FROM alembic_version"))
+    async def check_migrations(self) -> str:
+        current = cast("str | None", await _scalar(self.db, "SELECT version_num FROM alembic_version"))
         newest = await asyncio.to_thread(revisions.newest)
-        await asyncio.to_thread(revisions.refuse_unknown, stands)
-        if stands != newest:
-            raise DependencyDown(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
-        return f"at {stands}"
+        await asyncio.to_thread(revisions.refuse_unknown, current)
+        if current != newest:
+            raise DependencyDown(
+                f"the database stands at {current}, this version needs {newest}: run `saraban migrate`"
+            )
+        return f"at {current}"
 
-    async def try_storage(self) -> str:
-        return await asyncio.to_thread(_try_folder, self.files)
+    async def check_storage(self) -> str:
+        return await asyncio.to_thread(_check_folder, self.files)
 
-    async def write_to_redis(self) -> str:
+    async def check_redis(self) -> str:
         servers = [_write_fault("it", self.redis)] if self.redis else []
         servers += [_write_fault(f"lock master {place}", master) for place, master in enumerate(self.lock_masters, 1)]
         if not servers:
@@ -110,15 +101,13 @@ class RunningWorker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkerProbe:
-    """:param worker: the worker inside this server; None when it runs apart"""
-
     db: Database
     worker: RunningWorker | None
 
     def dependency(self) -> Dependency:
-        return Dependency("worker", self.measure_heartbeat, essential=False)
+        return Dependency("worker", self.check_heartbeat, essential=False)
 
-    async def measure_heartbeat(self) -> str:
+    async def check_heartbeat(self) -> str:
         if self.worker is not None and not self.worker.is_running:
             raise DependencyDown("it has stopped; restart the server")
         age = await events.heartbeat_age(self.db)
@@ -129,12 +118,12 @@ class WorkerProbe:
 
 
 async def _write_fault(name: str, redis: Redis) -> str:
-    """Return what keeps a Redis server from taking writes; only the log names its host."""
+    """Return a public reason; only the log names the host."""
     try:
         await probe_write(redis)
     except REDIS_ERRORS as fault:
-        at = redis.connection_pool.connection_kwargs
-        server = f"{at.get('host', at.get('path'))}:{at.get('port', '')}"
+        options = redis.connection_pool.connection_kwargs
+        server = f"{options.get('host', options.get('path'))}:{options.get('port', '')}"
         log.warning("redis.takes_no_writes", server=server, error=f"{type(fault).__name__}: {fault}"[:300])
         code = str(fault).partition(" ")[0]
         return f"{name} takes no writes ({code if code.isupper() else type(fault).__name__})"
@@ -142,12 +131,10 @@ async def _write_fault(name: str, redis: Redis) -> str:
 
 
 async def database_version(db: Database) -> str:
-    """Return what the database server, or the library of SQLite, says of its own version."""
     return str(await _scalar(db, "SELECT sqlite_version()" if db.is_sqlite else "SELECT VERSION()"))
 
 
 async def connection_limit(db: Database) -> int:
-    """Return how many connections MariaDB allows this account."""
     limits = "IF(@@max_user_connections, LEAST(@@max_user_connections, @@max_connections), @@max_connections)"
     return int(str(await _scalar(db, f"SELECT {limits}")))
 
@@ -157,24 +144,24 @@ async def _scalar(db: Database, statement: str) -> object:
         return await connection.scalar(sa.text(statement))
 
 
-def _ask_for_room(folder: Path) -> None:
-    if shutil.disk_usage(folder).free < ROOM:
+def _require_free_space(folder: Path) -> None:
+    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
         raise DependencyDown("less than 50 MB are free")
 
 
-def _try_folder(folder: Path) -> str:
+def _check_folder(folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         probe_folder(folder)
     except OSError as fault:
         raise DependencyDown(f"the folder cannot be written ({fault.strerror})") from fault
-    _ask_for_room(folder)
+    _require_free_space(folder)
     return "can be written"
 
 
 router = APIRouter(tags=["Operations"])
 
-PATIENCE = 3.0
+PROBE_TIMEOUT_SECONDS = 3.0
 
 
 class DependencyReport(Schema):
@@ -202,44 +189,49 @@ class OpsWiring(Wiring):
 
 @router.get("/health/live", summary="Is the process alive")
 async def live() -> Alive:
-    """Answers as long as the event loop turns; it asks nothing else."""
+    """Responds while the event loop runs; it checks nothing else."""
     return Alive()
 
 
 @router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
 async def ready(request: Request) -> Response:
-    """503 while the database, its migrations or the file storage is down; without Redis or a worker it is degraded and still serves."""
+    """
+    503 while the database, its migrations or the file storage is down. Without Redis or a worker the status is
+    `degraded`, and requests are served.
+    """
     dependencies = wiring(request, OpsWiring).dependencies
-    named = await ask_all(dependencies)
-    down = [dependency.essential for dependency in dependencies if named[dependency.name].status == "down"]
+    reports = await check_all(dependencies)
+    down = [dependency.essential for dependency in dependencies if reports[dependency.name].status == "down"]
     status: Literal["ready", "degraded", "down"] = "down" if any(down) else "degraded" if down else "ready"
-    answer = Readiness(status=status, dependencies=named)
+    answer = Readiness(status=status, dependencies=reports)
     return OrjsonResponse(answer.model_dump(by_alias=True), status_code=503 if status == "down" else 200)
 
 
-async def ask_all(dependencies: Sequence[Dependency]) -> dict[str, DependencyReport]:
-    """Ask each of the things the product stands on, all at once; none is waited for longer than a probe waits."""
-    reports = await asyncio.gather(*map(_ask, dependencies))
+async def check_all(dependencies: Sequence[Dependency]) -> dict[str, DependencyReport]:
+    reports = await asyncio.gather(*map(_check, dependencies))
     return {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
 
 
-async def _ask(dependency: Dependency) -> DependencyReport:
+async def _check(dependency: Dependency) -> DependencyReport:
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
             return DependencyReport(status="up", reason=await dependency.check())
     except (DependencyDown, DomainError) as absence:
         return DependencyReport(status="down", reason=str(absence))
     except DependencyOff as absence:
         return DependencyReport(status="off", reason=str(absence))
     except TimeoutError:
-        return DependencyReport(status="down", reason=f"no answer within {PATIENCE:g} seconds")
-    except Exception as fault:  # noqa: BLE001  a probe reports whatever it is
-        # Which fault exactly may name hosts and users; the kind is enough for a probe.
+        return DependencyReport(status="down", reason=f"no answer within {PROBE_TIMEOUT_SECONDS:g} seconds")
+    except Exception as fault:  # noqa: BLE001  a probe reports any error
+        # The message may contain hosts and users, so only its kind is shown.
         return DependencyReport(status="down", reason=f"fails ({database_fault(fault) or type(fault).__name__})")
 
 
 class MetricsNotAllowed(DomainError):
-    """The request has not the token of `SARABAN_METRICS_TOKEN`; without that setting only the server's own machine may ask."""
+    """
+    The request does not have the token of `SARABAN_METRICS_TOKEN`; without that setting only the server's own machine
+    may read metrics.
+    """
 
     kind, code = ErrorKind.UNAUTHENTICATED, "METRICS_NOT_ALLOWED"
     says = Text("การอ่านค่าวัดของระบบต้องใช้โทเค็น", "Reading the measurements requires their token.")

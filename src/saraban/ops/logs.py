@@ -1,4 +1,4 @@
-"""Structured logs on stderr, for programs one JSON object a line, each with the trace id of the request or job it belongs to."""
+"""Structured logs on stderr with trace ids."""
 
 import logging
 import sys
@@ -10,13 +10,12 @@ from structlog.typing import EventDict, Processor
 from saraban.kit.error_text import traceback_text, without_values
 from saraban.kit.ids import trace_id
 
-# Their own lines would repeat ours, or tell what callers sent.
+# Their lines would repeat ours, or contain values from callers.
 _QUIET = ("granian.access", "httpx", "httpcore", "aiosqlite", "asyncio", "asyncmy", "python_multipart", "alembic")
 _SECRETS = frozenset({"password", "access_token", "refresh_token", "token", "authorization", "cookie", "secret_key"})
 
 
 def configure(*, level: str, form: str) -> None:
-    """Send every log line, ours and the libraries', through one chain; calling it again changes the level."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -27,7 +26,7 @@ def configure(*, level: str, form: str) -> None:
     ]
     structlog.configure(
         processors=[
-            structlog.stdlib.filter_by_level,  # a line that nobody wants is not dressed first
+            structlog.stdlib.filter_by_level,  # first, because it is cheap
             *shared,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
@@ -45,7 +44,7 @@ def configure(*, level: str, form: str) -> None:
 
 
 class _Stderr(logging.StreamHandler[Any]):
-    """Writes to what `sys.stderr` is at the time of the line: a stream that was put in its place may be closed by then."""
+    """Write to the present `sys.stderr`: a replaced stream may be closed."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -71,7 +70,6 @@ def _add_trace(_logger: object, _name: str, event: EventDict) -> EventDict:
 
 
 def _hide_secrets_and_values(_logger: object, _name: str, event: EventDict) -> EventDict:
-    """The driver logs a database's warnings, and asyncio the task that failed behind its first line."""
     if event.get("logger") in {"asyncmy", "asyncio"}:
         event["event"] = without_values(event["event"].partition("\n")[0])
     for name in _SECRETS & event.keys():

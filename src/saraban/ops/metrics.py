@@ -1,10 +1,4 @@
-"""
-The measurements of the HTTP door and of what the process stands on; every feature keeps its own beside its work. What has to be
-looked at to be known is looked at by the sampler, every few seconds, whether anybody scrapes it or not.
-
-Where `saraban serve` runs several processes, each writes its measurements to files in one folder, and whichever is asked
-adds them up. The files belong to the kernel once written: a killed process loses none of its counts.
-"""
+"""Metrics of HTTP, database and Redis, added up over all server processes."""
 
 import asyncio
 import os
@@ -32,8 +26,8 @@ from saraban.numbering.service import Allocator
 
 log = structlog.get_logger(__name__)
 
-EVERY = 5.0  # seconds between two rounds of the sampler
-_PATIENCE = 3.0
+EVERY = 5.0  # seconds
+_TIMEOUT_SECONDS = 3.0
 _UTILIZATION_EVERY = 12  # rounds
 _SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the client library reads it when it is first imported; `serve` sets it
 
@@ -62,7 +56,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 def observe(*, method: str, route: str, status: int, seconds: float) -> None:
-    """Measure a request; a method that HTTP does not know is `OTHER`, or strangers could make up label values."""
+    """Count unknown methods as `OTHER`, which bounds the label values."""
     _requests(method if method in _METHODS else "OTHER", route, status).observe(seconds)
 
 
@@ -81,16 +75,14 @@ async def measure_heartbeat(db: Database) -> None:
 
 
 def exposition(db: Database) -> tuple[bytes, str]:
-    """Return all measurements of the server in Prometheus' text form, and its content type."""
     measure_pool(db)
     folder = os.environ.get(_SHARED_FOLDER)
-    return generate_latest(_of_all_processes(Path(folder)) if folder else REGISTRY), CONTENT_TYPE_LATEST
+    return generate_latest(_merged_registry(Path(folder)) if folder else REGISTRY), CONTENT_TYPE_LATEST
 
 
 def measured(name: str) -> dict[tuple[str, ...], float]:
-    """Return the samples of one measurement by the values of their labels; empty where this server does not keep it."""
     folder = os.environ.get(_SHARED_FOLDER)
-    registry = _of_all_processes(Path(folder)) if folder else REGISTRY
+    registry = _merged_registry(Path(folder)) if folder else REGISTRY
     families = registry.collect()
     return {
         tuple(sample.labels.values()): sample.value
@@ -100,8 +92,8 @@ def measured(name: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def _of_all_processes(folder: Path) -> CollectorRegistry:
-    for process in _ended(folder):
+def _merged_registry(folder: Path) -> CollectorRegistry:
+    for process in _dead_processes(folder):
         multiprocess.mark_process_dead(process, str(folder))  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call]
@@ -109,43 +101,39 @@ def _of_all_processes(folder: Path) -> CollectorRegistry:
     return registry
 
 
-def _ended(folder: Path) -> Iterator[int]:
-    """Return the processes whose gauges are still there though they are not: nobody says goodbye for a killed one."""
+def _dead_processes(folder: Path) -> Iterator[int]:
     for process in {int(file.stem.rpartition("_")[2]) for file in folder.glob("gauge_live*.db")}:
         try:
             os.kill(process, 0)
         except ProcessLookupError:
             yield process
         except PermissionError:
-            continue  # somebody else's, so alive
+            continue  # another account's process, which is alive
 
 
 class Sampler:
-    """Keeps the gauges of one process true: Redis, the database, its pool, the lines of the allocator, the series."""
-
     def __init__(self, *, db: Database, allocator: Allocator, clock: Clock) -> None:
         self._db, self._allocator, self._clock = db, allocator, clock
         self._ends = asyncio.Event()
 
     async def run(self) -> None:
-        """Measure until it is told to end."""
         rounds = 0
         while not self._ends.is_set():
-            self.look_inside()
-            self._allocator.failures.write()  # what the database would not take, even if nobody draws any more
-            await self.ask_redis()
-            if await self._ended_within(EVERY):
+            self.measure_process()
+            self._allocator.failures.write()  # retry failures that could not be saved, also without new requests
+            await self.measure_redis()
+            if await self._wait_for_end(EVERY):
                 return
-            await self.ask_database()
+            await self.measure_database()
             if rounds % _UTILIZATION_EVERY == 0:
                 await self._read("utilization_not_read", self._measure_utilization())
             rounds += 1
 
     def end(self) -> None:
-        """A question that is on its way is waited for: a connection that is broken off in the middle would be lost."""
+        """End after the running query: an interrupted connection would be lost."""
         self._ends.set()
 
-    async def _ended_within(self, seconds: float) -> bool:
+    async def _wait_for_end(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 await self._ends.wait()
@@ -153,23 +141,23 @@ class Sampler:
             return False
         return True
 
-    def look_inside(self) -> None:
+    def measure_process(self) -> None:
         measure_pool(self._db)
         WAITING.set(self._allocator.waiting)
 
-    async def ask_redis(self) -> None:
+    async def measure_redis(self) -> None:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 await self._allocator.redis_up()
-        except Exception:  # noqa: BLE001  it takes connections and answers nothing, or nonsense: not up
+        except Exception:  # noqa: BLE001  no response, or an invalid one
             REDIS_UP.set(0)
 
-    async def ask_database(self) -> None:
+    async def measure_database(self) -> None:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 await self._db.ping()
-        except Exception as error:  # noqa: BLE001  whatever it is, it did not answer
-            if database_fault(error) is not DatabaseFault.POOL:  # a full pool is measured as such
+        except Exception as error:  # noqa: BLE001  any error means that it is down
+            if database_fault(error) is not DatabaseFault.POOL:  # POOL has its own metric
                 DATABASE_UP.set(0)
         else:
             DATABASE_UP.set(1)
@@ -181,7 +169,7 @@ class Sampler:
 
     async def _read(self, failure: str, reading: Awaitable[None]) -> None:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 await reading
-        except Exception as error:  # noqa: BLE001  the door of a background task: the next round tries again
+        except Exception as error:  # noqa: BLE001  the next round tries again
             log.warning(failure, error=type(error).__name__)

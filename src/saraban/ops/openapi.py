@@ -1,9 +1,4 @@
-"""
-The API description, completed: the problem schema, the problems each operation can give, the headers of responses, examples
-of what goes in and comes out, and who may call without a token.
-
-FastAPI describes what endpoints return; what the door adds around all of them is added here, once.
-"""
+"""Complete FastAPI's description: problems, headers, examples, authentication."""
 
 from collections.abc import Container, Iterator, Mapping
 from hashlib import sha256
@@ -62,8 +57,8 @@ _HEADERS: Final[OpenApi] = {
 _NULL: Final[OpenApi] = {"type": "null"}
 _METHODS = ("get", "put", "post", "patch", "delete")
 _JSON = "application/json"
-_OF_TYPE: Final[Mapping[str, Json]] = {"string": "text", "integer": 1, "number": 1.0, "boolean": False, "object": {}}
-_OF_FORMAT: Final = {
+_BY_TYPE: Final[Mapping[str, Json]] = {"string": "text", "integer": 1, "number": 1.0, "boolean": False, "object": {}}
+_BY_FORMAT: Final = {
     "uuid": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10",
     "date": "2026-03-16",
     "date-time": "2026-03-02T03:15:00Z",
@@ -71,8 +66,6 @@ _OF_FORMAT: Final = {
 
 
 def complete(app: FastAPI) -> None:
-    """Replace `app.openapi` by the completed description, made once."""
-
     def describe() -> OpenApi:
         if app.openapi_schema is None:
             app.openapi_schema = _describe(app)
@@ -126,7 +119,6 @@ def operations(document: OpenApi) -> Iterator[tuple[str, str, OpenApi]]:
 
 
 def _operations_with(app: FastAPI, wanted: Container[object]) -> set[tuple[str, str]]:
-    """Return (method, path) of every operation that depends on one of the functions."""
     return {
         (method, str(context.path_format))
         for context in iter_route_contexts(app.routes)
@@ -136,33 +128,31 @@ def _operations_with(app: FastAPI, wanted: Container[object]) -> set[tuple[str, 
 
 
 def depends_on(dependant: Dependant | None, wanted: Container[object]) -> bool:
-    """Return whether one of the functions is somewhere in a route's tree of dependencies."""
     if dependant is None:
         return False
     return dependant.call in wanted or any(depends_on(child, wanted) for child in dependant.dependencies)
 
 
 def _complete_parameters(operation: OpenApi) -> None:
-    """Write header names as people do, and leave out `null`: a parameter that is not sent is absent."""
+    """Omit `null`: an absent parameter is not sent."""
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "header":
             parameter["name"] = header_name(parameter["name"])
         options = parameter["schema"].get("anyOf", [])
         if _NULL in options:
             others = [option for option in options if option != _NULL]
-            own = {name: value for name, value in parameter["schema"].items() if name != "anyOf"}
-            parameter["schema"] = own | (others[0] if len(others) == 1 else {"anyOf": others})
+            settings = {name: value for name, value in parameter["schema"].items() if name != "anyOf"}
+            parameter["schema"] = settings | (others[0] if len(others) == 1 else {"anyOf": others})
 
 
-def _takes(operation: OpenApi, header: str) -> bool:
+def _has_parameter(operation: OpenApi, header: str) -> bool:
     return any(parameter["name"].lower() == header for parameter in operation.get("parameters", ()))
 
 
 def _add_headers(operation: OpenApi, path: str, method: str, paths: OpenApi) -> None:
-    """Describe the headers of what was done; `ETag` where the version that a change names in `If-Match` is shown."""
     below = [paths[other] for other in paths if method == "get" and (other == path or other.startswith(f"{path}/"))]
     changes = [operation, *(item[verb] for item in below for verb in _METHODS if verb in item)]
-    is_versioned = any(_takes(change, "if-match") for change in changes)
+    is_versioned = any(_has_parameter(change, "if-match") for change in changes)
     for status, response in operation["responses"].items():
         if "$ref" not in response:
             response["headers"] = _headers(
@@ -170,7 +160,7 @@ def _add_headers(operation: OpenApi, path: str, method: str, paths: OpenApi) -> 
                     "ETag": is_versioned and status in {"200", "201"},
                     "Location": status == "201",
                     "Content-Language": _JSON in response.get("content", {}),
-                    "Idempotent-Replay": _takes(operation, "idempotency-key"),
+                    "Idempotent-Replay": _has_parameter(operation, "idempotency-key"),
                 }
             )
 
@@ -181,7 +171,7 @@ def _headers(sent: Mapping[str, bool]) -> OpenApi:
 
 
 def _spell_nulls(node: Json | OpenApi) -> None:
-    """Write `null` among the types of a schema, as in `[string, "null"]`: generators of clients fail at a type of its own."""
+    """Write `[string, "null"]`: client generators fail at a separate `null`."""
     if isinstance(node, list):
         for child in node:
             _spell_nulls(child)
@@ -209,20 +199,19 @@ def _join_null(schema: OpenApi, options: list[OpenApi]) -> None:
 
 def _add_problems(components: OpenApi, operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> None:
     operation["responses"].pop("422", None)
-    known = error_catalogue.error_classes()
+    errors = error_catalogue.error_classes()
     by_status: dict[int, list[str]] = {}
     for code in sorted(error_catalogue.codes_of(operation, path, method, needs_caller=needs_caller)):
-        by_status.setdefault(status_of_class(known[code]), []).append(code)
+        by_status.setdefault(status_of_class(errors[code]), []).append(code)
     for status, codes in by_status.items():
         name = f"{HTTPStatus(status).name.title()}_{sha256(' '.join(codes).encode()).hexdigest()[:8]}"
         if name not in components["responses"]:
-            components["responses"][name] = _refusal(status, codes)
+            components["responses"][name] = _problem_response(status, codes)
         operation["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
 
 
-def _refusal(status: int, codes: list[str]) -> OpenApi:
-    """Several operations share a response: it names its codes and is in the components once."""
-    examples = {f"{code}.{language}": _example_at(code, language) for code in codes for language in _LANGUAGES}
+def _problem_response(status: int, codes: list[str]) -> OpenApi:
+    examples = {f"{code}.{language}": _example_reference(code, language) for code in codes for language in _LANGUAGES}
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
         "description": f"{HTTPStatus(status).phrase}: {', '.join(f'`{code}`' for code in codes)}",
@@ -238,12 +227,11 @@ def resolve_response(document: OpenApi, response: OpenApi) -> OpenApi:
     return document["components"]["responses"][name] if name else response
 
 
-def _example_at(code: str, language: str) -> dict[str, str]:
+def _example_reference(code: str, language: str) -> dict[str, str]:
     return {"$ref": f"#/components/examples/{code}.{language}"}
 
 
 def _problem_examples() -> OpenApi:
-    """Every refusal once in each language; the operations point here."""
     return {
         f"{code}.{language}": {
             "summary": error.says.say(language, {}).split("{")[0].strip() or code,
@@ -256,11 +244,6 @@ def _problem_examples() -> OpenApi:
 
 
 def _add_examples(operation: OpenApi, schemas: OpenApi) -> None:
-    """
-    Give the operation's JSON bodies an example each, put together from the examples that stand at the fields.
-
-    A field without an example gets a value of its type. Nothing is known here of any one schema.
-    """
     body = operation.get("requestBody", {}).get("content", {}).get(_JSON)
     if body is not None:
         body.setdefault("example", _Composer(schemas, is_request=True).value(body["schema"]))
@@ -274,24 +257,24 @@ def _complete_examples(schemas: OpenApi) -> None:
     composer = _Composer(schemas, is_request=False)
     for schema in schemas.values():
         if "example" in schema:
-            schema["example"] = composer.completed(schema, schema["example"])
+            schema["example"] = composer.complete(schema, schema["example"])
         if "examples" in schema:
-            schema["examples"] = [composer.completed(schema, example) for example in schema["examples"]]
+            schema["examples"] = [composer.complete(schema, example) for example in schema["examples"]]
 
 
 class _Composer:
-    """:param is_request: whether fields are left out that are neither required nor have an example"""
+    """A request omits fields that are neither required nor have an example."""
 
     def __init__(self, schemas: OpenApi, *, is_request: bool) -> None:
         self._schemas = schemas
         self._is_request = is_request
 
     def value(self, schema: OpenApi) -> Json:
-        own = [schema["example"]] if "example" in schema else schema.get("examples")
-        if own:
-            return self.completed(schema, own[0])
+        examples = [schema["example"]] if "example" in schema else schema.get("examples")
+        if examples:
+            return self.complete(schema, examples[0])
         if "$ref" in schema:
-            return self.value(self._resolved(schema))
+            return self.value(self._resolve(schema))
         if "anyOf" in schema:
             return self._first_of(schema["anyOf"])
         if "const" in schema or "enum" in schema:
@@ -301,10 +284,10 @@ class _Composer:
             return self._object(schema)
         if schema.get("type") == "array":
             return [self.value(schema["items"])]
-        return _OF_FORMAT.get(schema.get("format", ""), _OF_TYPE.get(schema.get("type", "")))
+        return _BY_FORMAT.get(schema.get("format", ""), _BY_TYPE.get(schema.get("type", "")))
 
     def _first_of(self, options: list[OpenApi]) -> Json:
-        """Plain values that may be null are null: an invented one would describe a case that does not occur."""
+        """Return null for nullable plain values: an invented value might never occur."""
         is_plain = "$ref" not in options[0] and options[0].get("type") not in {"array", "object"}
         return None if is_plain and _NULL in options else self.value(options[0])
 
@@ -315,18 +298,18 @@ class _Composer:
         ]
         return {name: self.value(fields[name]) for name in shown or list(fields)[:1]}
 
-    def completed(self, schema: OpenApi, value: Json) -> Json:
-        """Put back the required nulls that FastAPI leaves out of an example."""
-        schema = self._resolved(schema)
+    def complete(self, schema: OpenApi, value: Json) -> Json:
+        """Restore required nulls, which FastAPI removes."""
+        schema = self._resolve(schema)
         if isinstance(value, list) and "items" in schema:
-            return [self.completed(schema["items"], item) for item in value]
+            return [self.complete(schema["items"], item) for item in value]
         if not isinstance(value, dict) or "properties" not in schema:
             return value
         fields = schema["properties"]
-        stated = {name: self.completed(fields[name], item) for name, item in value.items() if name in fields}
+        stated = {name: self.complete(fields[name], item) for name, item in value.items() if name in fields}
         return stated | {name: None for name in schema.get("required", ()) if name not in stated}
 
-    def _resolved(self, schema: OpenApi) -> OpenApi:
+    def _resolve(self, schema: OpenApi) -> OpenApi:
         return self._schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 

@@ -1,8 +1,4 @@
-"""
-What whoever runs a command or a server is told when it cannot work: one line that says what to do, and no traceback.
-
-Nothing here repeats a setting's value or an address, which may hold a password.
-"""
+"""Messages of commands and server start, without a setting's value or an address."""
 
 import errno
 from typing import NamedTuple
@@ -17,7 +13,7 @@ from saraban.kit.problem import field_problems
 
 
 class OperatorMessage(NamedTuple):
-    """Its kind decides the exit code; without one the command is not possible here and now."""
+    """`kind` decides the exit code; None means that the command is impossible now."""
 
     kind: ErrorKind | None
     lines: tuple[Text, ...]
@@ -94,48 +90,46 @@ _BY_FAULT = {
 
 
 def operator_message(error: BaseException) -> OperatorMessage | None:
-    """Say what to do about a fault, or None for a bug, which keeps its traceback."""
+    """Return None for a bug, which keeps its traceback."""
     if isinstance(error, DomainError):
-        return OperatorMessage(error.kind, _of_rule(error))
+        return OperatorMessage(error.kind, _domain_lines(error))
     if isinstance(error, ValidationError):
-        return _of_settings(error) if error.title == "Settings" else None
-    if isinstance(error, DBAPIError) and (found := _of_database(error)):
-        return found
+        return _settings_message(error) if error.title == "Settings" else None
+    if isinstance(error, DBAPIError) and (message := _database_message(error)):
+        return message
     if isinstance(error, OSError) and (error.filename or error.errno in {errno.ENOSPC, errno.EDQUOT}):
-        return _of_file(error)
+        return _file_message(error)
     if type(error).__name__ == "CommandError" and type(error).__module__.startswith("alembic."):
-        return OperatorMessage(ErrorKind.INVALID, (_with(_REVISION, _told(error)),))
+        return OperatorMessage(ErrorKind.INVALID, (_append_reason(_REVISION, _reason(error)),))
     fault = database_fault(error)
     if fault is None:
         return None
     kind, text = _BY_FAULT[fault]
-    return OperatorMessage(kind, (_with(text, _told(error)),))
+    return OperatorMessage(kind, (_append_reason(text, _reason(error)),))
 
 
 def printed(message: OperatorMessage, language: str) -> str:
-    """Give its lines as they stand on stderr."""
     return "".join(f"saraban: {line.say(language)}\n" for line in message.lines)
 
 
-def _of_rule(error: DomainError) -> tuple[Text, ...]:
-    """One line for a rule; for bad input one for each field."""
+def _domain_lines(error: DomainError) -> tuple[Text, ...]:
     if error.fields:
-        return tuple(Text(_of_field(field, "th"), _of_field(field, "en")) for field in error.fields)
+        return tuple(Text(_field_line(field, "th"), _field_line(field, "en")) for field in error.fields)
     words = Text(error.words.say("th", error.values), error.words.say("en", error.values))
-    return (words if error.detail == words.en else _with(words, error.detail, end=""),)
+    return (words if error.detail == words.en else _append_reason(words, error.detail, end=""),)
 
 
-def _of_field(field: FieldProblem, language: str) -> str:
-    name, said = field.pointer.lstrip("/"), field.text.say(language, field.values)
-    return f"{name}: {said}" if name else said
+def _field_line(field: FieldProblem, language: str) -> str:
+    name, message = field.pointer.lstrip("/"), field.text.say(language, field.values)
+    return f"{name}: {message}" if name else message
 
 
-def _of_settings(error: ValidationError) -> OperatorMessage:
+def _settings_message(error: ValidationError) -> OperatorMessage:
     lines = []
-    for one in error.errors(include_input=False, include_url=False):
-        field = str(one["loc"][0]) if one["loc"] else ""
+    for fault in error.errors(include_input=False, include_url=False):
+        field = str(fault["loc"][0]) if fault["loc"] else ""
         name = field if field.isupper() else f"SARABAN_{field.upper()}"
-        text = field_problems([one])[0]
+        text = field_problems([fault])[0]
         th, en = text.text.say("th", text.values), text.text.say("en", text.values)
         lines.append(
             Text(
@@ -146,27 +140,27 @@ def _of_settings(error: ValidationError) -> OperatorMessage:
     return OperatorMessage(ErrorKind.INVALID, tuple(lines))
 
 
-def _of_database(error: DBAPIError) -> OperatorMessage | None:
+def _database_message(error: DBAPIError) -> OperatorMessage | None:
     arguments = error.orig.args if error.orig is not None else ()
     number, words = arguments[:1], str(error.orig).lower()
-    found = [(kind, text) for numbers, kind, text in _BY_NUMBER if number and number[0] in numbers]
-    found += [(kind, text) for part, kind, text in _BY_WORDS if part in words]
-    return OperatorMessage(found[0][0], (_with(found[0][1], _told(error)),)) if found else None
+    matches = [(kind, text) for numbers, kind, text in _BY_NUMBER if number and number[0] in numbers]
+    matches += [(kind, text) for part, kind, text in _BY_WORDS if part in words]
+    return OperatorMessage(matches[0][0], (_append_reason(matches[0][1], _reason(error)),)) if matches else None
 
 
-def _of_file(error: OSError) -> OperatorMessage:
-    told = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+def _file_message(error: OSError) -> OperatorMessage:
+    reason = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return OperatorMessage(ErrorKind.BROKEN, (_with(_NO_SPACE, told),))
+        return OperatorMessage(ErrorKind.BROKEN, (_append_reason(_NO_SPACE, reason),))
     kind = ErrorKind.NOT_FOUND if error.errno == errno.ENOENT else ErrorKind.FORBIDDEN
-    return OperatorMessage(kind, (_with(_FILE, told),))
+    return OperatorMessage(kind, (_append_reason(_FILE, reason),))
 
 
-def _told(error: BaseException) -> str:
-    """What the server or the system says: a short sentence in English, which names an account but no password."""
-    said = error.args[1] if isinstance(error, OSError) and len(error.args) > 1 else safe_message(error)
-    return str(said).splitlines()[0][:200] if str(said) else type(error).__name__
+def _reason(error: BaseException) -> str:
+    """Return one line; it may name an account, never a password."""
+    reason = error.args[1] if isinstance(error, OSError) and len(error.args) > 1 else safe_message(error)
+    return str(reason).splitlines()[0][:200] if str(reason) else type(error).__name__
 
 
-def _with(text: Text, told: str, *, end: str = ".") -> Text:
-    return Text(f"{text.th} ({told})", f"{text.en} ({told}){end}")
+def _append_reason(text: Text, reason: str, *, end: str = ".") -> Text:
+    return Text(f"{text.th} ({reason})", f"{text.en} ({reason}){end}")

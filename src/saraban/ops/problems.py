@@ -1,10 +1,4 @@
-"""
-The last line of the HTTP door: whatever was raised becomes a problem response, and nobody sees a traceback.
-
-Expected outcomes carry their own words; what the framework and the database raise is given words here. What an operation
-does not take is refused before it is asked: query parameters that nobody knows, which would otherwise show everything, those
-that are no text, and a body of another content type or nested deeper than its reader follows.
-"""
+"""Turn exceptions into problem responses, and refuse input that no operation takes."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -44,13 +38,13 @@ log = structlog.get_logger(__name__)
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
 
-_AWAY_SECONDS: Final = 3
+_RETRY_SECONDS: Final = 3
 _KEY: Final = "idempotency-key"
 _FOR_PROGRAMS = ("/api/", "/health", "/metrics", "/openapi.json")
 
 
 class MethodNotAllowed(DomainError):
-    """The address exists, but not for this method (405). The `Allow` header names those that work."""
+    """The address exists, but not for this method (405). The `Allow` header names the methods that work."""
 
     kind, code = ErrorKind.NOT_FOUND, "METHOD_NOT_ALLOWED"
     says = Text("ที่อยู่นี้ไม่รองรับวิธีเรียกนี้", "This address does not take that method.")
@@ -58,7 +52,10 @@ class MethodNotAllowed(DomainError):
 
 
 class RequestTooLarge(DomainError):
-    """The body is larger than the address takes: 4 KB without a token, 256 KB, 2 MB for large lists, the upload limit for files."""
+    """
+    The body is larger than the address takes: 4 KB without a token, 256 KB, 2 MB for large lists, the upload limit for
+    files.
+    """
 
     kind, code = ErrorKind.TOO_LARGE, "REQUEST_TOO_LARGE"
     says = Text("ข้อมูลที่ส่งมีขนาดใหญ่เกินไป (สูงสุด {limit} ไบต์)", "What was sent is too large (at most {limit} bytes).")
@@ -66,7 +63,7 @@ class RequestTooLarge(DomainError):
 
 
 class RequestRefused(DomainError):
-    """The request could not be read as HTTP should be. Check its headers and its body against the API description."""
+    """The request is not valid HTTP. Check its headers and its body against the API description."""
 
     kind, code = ErrorKind.INVALID, "HTTP_ERROR"
     says = Text("คำขอไม่ถูกต้อง", "The request could not be understood.")
@@ -74,7 +71,9 @@ class RequestRefused(DomainError):
 
 
 class DatabaseBusy(DomainError):
-    """Every database connection stayed in use, or the same rows stayed contested. It passes; try again."""
+    """
+    Every database connection stayed in use, or other transactions kept the same rows locked. It passes; try again.
+    """
 
     kind, code = ErrorKind.BUSY, "DATABASE_BUSY"
     says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
@@ -82,7 +81,7 @@ class DatabaseBusy(DomainError):
 
 
 class DatabaseLost(DomainError):
-    """The database does not answer, for seconds already. The administrator finds the cause in the log under the trace id."""
+    """The database has not responded for seconds. The administrator finds the cause in the log under the trace id."""
 
     kind, code = ErrorKind.BUSY, "DATABASE_ERROR"
     says = Text(
@@ -93,8 +92,8 @@ class DatabaseLost(DomainError):
 
 class CommitUnknown(DomainError):
     """
-    The database stopped answering while it saved the change. With an `Idempotency-Key` send the same request again after
-    `Retry-After` seconds; without one, look first whether it was saved.
+    The database stopped responding while it saved the change. With an `Idempotency-Key` send the same request again
+    after `Retry-After` seconds; without one, check first whether it was saved.
     """
 
     kind, code = ErrorKind.BUSY, "DATABASE_COMMIT_UNKNOWN"
@@ -106,7 +105,7 @@ class CommitUnknown(DomainError):
 
 
 class Unexpected(DomainError):
-    """A fault of ours. The log has it under the trace id; tell the administrator that id."""
+    """An error in Saraban. The log has it under the trace id; give the administrator that id."""
 
     kind, code = ErrorKind.BROKEN, "UNEXPECTED_ERROR"
     says = Text("เกิดข้อผิดพลาดที่ไม่คาดคิด กรุณาลองใหม่ภายหลัง", "Something unexpected went wrong. Please try again later.")
@@ -114,12 +113,6 @@ class Unexpected(DomainError):
 
 
 class ProblemAnswers:
-    """
-    Turn exceptions into responses.
-
-    :param page_answer: renders those that a browser page met
-    """
-
     def __init__(self, page_answer: PageAnswer | None = None) -> None:
         self._page_answer = page_answer
 
@@ -128,8 +121,8 @@ class ProblemAnswers:
     ) -> Response:
         code = status or status_of(error)
         if isinstance(error, CommitUnknown | http.DoneButNotShown) and _KEY in request.headers:
-            error.retry_after = _AWAY_SECONDS  # without a key a repetition might do it twice
-        # For the security log. The error itself would keep its traceback, and so the connection, until the next collection.
+            error.retry_after = _RETRY_SECONDS  # only with a key: otherwise a repetition might do it twice
+        # For the security log. The error itself would keep its traceback, and so the connection, alive.
         request.state.refusal = {"problem": error.code, "permission": error.values.get("permission")}
         if self._page_answer is not None and wants_page(request):
             response = await self._page_answer(request, error, code)
@@ -147,33 +140,31 @@ class ProblemAnswers:
         if isinstance(error, RequestValidationError):
             return await self.answer(request, refused_input(error))
         assert isinstance(error, HTTPException)
-        named = await _unreadable(request, error) or from_http(error)
-        status = error.status_code if status_of(named) != error.status_code and error.status_code >= 405 else None
-        return await self.answer(request, named, status=status, headers=dict(error.headers or {}))
+        problem = await _depth_problem(request, error) or from_http(error)
+        status = error.status_code if status_of(problem) != error.status_code and error.status_code >= 405 else None
+        return await self.answer(request, problem, status=status, headers=dict(error.headers or {}))
 
     def install(self, app: FastAPI) -> None:
         for kind in (DomainError, RequestValidationError, HTTPException):
             app.add_exception_handler(kind, self.answer_error)
 
 
-async def _unreadable(request: Request, error: HTTPException) -> Invalid | None:
-    """Name the field in which a body is too deep for the JSON reader, which says only that it gave up."""
+async def _depth_problem(request: Request, error: HTTPException) -> Invalid | None:
     if not isinstance(error.__cause__, RecursionError):
         return None
-    # It is kept by the request since the reader was given it: nothing is waited for.
+    # The request has the body already, so this does not wait.
     return Invalid("the body is nested too deep", fields=[too_deep(await request.body())])
 
 
 def wants_page(request: Request) -> bool:
-    """Return whether a person in a browser reads the answer: not the API, and HTML or htmx taken."""
     if request.url.path.startswith(_FOR_PROGRAMS):
         return False
     accept = request.headers.get("accept", "*/*")
     if "hx-request" in request.headers or "text/html" in accept:
         return True
-    # `curl` and link checkers take anything; where a page stands they get what a browser would.
-    stands_there = request.scope.get("endpoint") is not None and not request.url.path.startswith("/static")
-    return stands_there and request.method in {"GET", "HEAD"} and "*/*" in accept
+    # `curl` and link checkers accept anything; for an existing page they get what a browser would.
+    is_page = request.scope.get("endpoint") is not None and not request.url.path.startswith("/static")
+    return is_page and request.method in {"GET", "HEAD"} and "*/*" in accept
 
 
 def refused_input(error: RequestValidationError) -> Invalid:
@@ -183,8 +174,7 @@ def refused_input(error: RequestValidationError) -> Invalid:
 
 
 def from_http(error: HTTPException) -> DomainError:
-    """Return words to what Starlette and FastAPI raise."""
-    if isinstance(error.__cause__, DomainError):  # raised while the body was read
+    if isinstance(error.__cause__, DomainError):  # raised while reading the body
         return error.__cause__
     match error.status_code:
         case HTTPStatus.BAD_REQUEST:
@@ -202,7 +192,7 @@ def from_http(error: HTTPException) -> DomainError:
 
 
 def from_fault(error: BaseException) -> DomainError:
-    """Log what nobody expected and give the little that a caller may know of it."""
+    """Log the error and return one that discloses nothing."""
     fault = database_fault(error)
     if fault in {DatabaseFault.POOL, DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT}:
         log.warning("database_busy", fault=fault, error=type(error).__name__)
@@ -214,7 +204,7 @@ def from_fault(error: BaseException) -> DomainError:
     if fault is DatabaseFault.COMMIT:
         return CommitUnknown()
     if fault:
-        return DatabaseLost(retry_after=_AWAY_SECONDS)
+        return DatabaseLost(retry_after=_RETRY_SECONDS)
     return Unexpected("An unexpected fault; the log has it under the trace id.")
 
 
@@ -222,24 +212,19 @@ def _exc_info(error: BaseException) -> tuple[type[BaseException], BaseException,
     return (type(error), error, error.__traceback__)
 
 
-# Whoever hides the depth behind more than this is told of the body as a whole: counting must stay cheap.
+# After so many brackets and quotes the search ends, because it must stay cheap.
 _MOST_MARKS: Final = 100_000
 _MARK: Final = re.compile(rb'\\.|["{}\[\]]', re.DOTALL)
-# As our fields are called. Anything else is the sender's own text, which is not repeated.
+# The form of our field names. Other text from the sender is not repeated.
 _FIELD: Final = re.compile(rb"[A-Za-z][A-Za-z0-9]{0,63}")
 _JSON: Final = re.compile(r"application/([\w.-]+\+)?json")
-_UNREADABLE = "\ufffd"  # what bytes that are no UTF-8 are read as
+_REPLACEMENT = "\ufffd"  # replaces bytes that are not UTF-8
 _MALFORMED = Text("ไม่ใช่ข้อความ UTF-8 ที่ถูกต้อง", "This is no valid UTF-8.")
 _UNKNOWN = Text("ไม่รู้จักพารามิเตอร์นี้", "There is no such parameter.")
 
 
 async def check_request(request: Request) -> None:
-    """
-    Check what an operation does not look at itself.
-
-    :raises Invalid: for parameters of the address, and for JSON with too many values or text that must not be normalized
-    :raises BodyNotJson: for the content type of the body
-    """
+    """:raises Invalid, BodyNotJson:"""
     _check_query(request)
     await http.check_texts(request)
     _check_content_type(request)
@@ -247,23 +232,21 @@ async def check_request(request: Request) -> None:
 
 
 def _check_query(request: Request) -> None:
-    """
-    :raises Invalid: naming each parameter of the address that the operation does not take, or that is no text
-    """
+    """:raises Invalid: naming each unknown or unreadable parameter"""
     if not request.query_params:
         return
-    unreadable = [name for name, value in request.query_params.multi_items() if _UNREADABLE in value]
+    unreadable = [name for name, value in request.query_params.multi_items() if _REPLACEMENT in value]
     if unreadable:
         raise Invalid(fields=[FieldProblem(f"query:{name[:50]}", "malformed", _MALFORMED) for name in unreadable[:20]])
-    taken = _taken(request)
-    strange = [name for name in dict.fromkeys(request.query_params) if name not in taken]
-    if strange:
-        fields = [FieldProblem(f"query:{name[:50]}", "unknown_field", _UNKNOWN) for name in strange[:20]]
+    known = _query_parameters(request)
+    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+    if unknown:
+        fields = [FieldProblem(f"query:{name[:50]}", "unknown_field", _UNKNOWN) for name in unknown[:20]]
         raise Invalid("; ".join(f"{field.pointer}: {_UNKNOWN.en}" for field in fields), fields=fields)
 
 
 class BodyNotJson(DomainError):
-    """The operation takes JSON, and the request says that its body is something else."""
+    """The operation takes JSON, and the request's `Content-Type` names another format."""
 
     kind, code = ErrorKind.UNSUPPORTED, "BODY_NOT_JSON"
     says = Text("ต้องส่งข้อมูลเป็น application/json", "Send the body as application/json.")
@@ -271,18 +254,20 @@ class BodyNotJson(DomainError):
 
 
 def _check_content_type(request: Request) -> None:
-    """
-    :raises BodyNotJson: for another content type, where the operation takes JSON
-    """
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given and getattr(_route(request), "body_field", None) is not None and not _JSON.fullmatch(given):
+    """:raises BodyNotJson:"""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type and getattr(_route(request), "body_field", None) is not None and not _JSON.fullmatch(media_type):
         raise BodyNotJson
 
 
-def _taken(request: Request) -> set[str]:
+def _query_parameters(request: Request) -> set[str]:
     # The fields of a query model are plain fields.
-    others = (params.Path, params.Header, params.Cookie)
-    return {one.alias for one in get_flat_params(_route(request).dependant) if not isinstance(one.field_info, others)}
+    ignored = (params.Path, params.Header, params.Cookie)
+    return {
+        parameter.alias
+        for parameter in get_flat_params(_route(request).dependant)
+        if not isinstance(parameter.field_info, ignored)
+    }
 
 
 def _route(request: Request) -> Any:
@@ -290,19 +275,19 @@ def _route(request: Request) -> Any:
 
 
 def too_deep(body: bytes) -> FieldProblem:
-    """Name the member of the outermost object in which a body is too deep, and the body where none can be named."""
-    return FieldProblem(_pointer(body), "too_large", TOO_DEEP)
+    """Name the outermost member, if possible."""
+    return FieldProblem(_deep_pointer(body), "too_large", TOO_DEEP)
 
 
-def _pointer(body: bytes) -> str:
-    depth, quoted, since, name = 0, False, 0, b""
-    for count, found in enumerate(_MARK.finditer(body)):
-        mark = found[0]
+def _deep_pointer(body: bytes) -> str:
+    depth, is_quoted, start, name = 0, False, 0, b""
+    for count, match in enumerate(_MARK.finditer(body)):
+        mark = match[0]
         if mark == b'"':
-            if quoted and depth == 1:  # a member's name, or a text, which no bracket follows
-                name = body[since : found.start()]
-            quoted, since = not quoted, found.end()
-        elif quoted or mark.startswith(b"\\"):
+            if is_quoted and depth == 1:  # a member's name, or a string value, which no bracket follows
+                name = body[start : match.start()]
+            is_quoted, start = not is_quoted, match.end()
+        elif is_quoted or mark.startswith(b"\\"):
             continue
         else:
             depth += 1 if mark in b"{[" else -1

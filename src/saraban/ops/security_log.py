@@ -1,8 +1,4 @@
-"""
-The security log: audit rows of refused requests, and of files that are downloaded, exported or viewed.
-
-Every answer passes here on its way out, so that a new route of files is recorded without a line of its own.
-"""
+"""Audit refused requests and file accesses."""
 
 from typing import Final
 from urllib.parse import unquote
@@ -22,27 +18,21 @@ from saraban.kit.rate_limits import RateLimitRule
 
 log = structlog.get_logger(__name__)
 
-REFUSALS_PER_MINUTE: Final = 20  # rows of one user; the access log has the others
-VIEW_MINUTES: Final = 10  # in which further ranges of a file belong to the view that is recorded
+REFUSALS_PER_MINUTE: Final = 20  # rows of one user; the access log contains all
+VIEW_MINUTES: Final = 10  # further ranges of a file within this time belong to the recorded view
 _LONGEST: Final = 500  # characters of a path or a query
 _FILES: Final = "/api/v1/attachments/"
 
 
 async def record_access(scope: Scope, message: Message) -> None:
-    """
-    Record a refusal, or a file before its first byte is sent; a file without its row is not sent.
-
-    Callers without a valid token are counted by the metrics and not recorded (N20).
-
-    :param message: the start of the answer
-    """
+    """Audit before the response starts; a file without its row is not sent (N20)."""
     caller: Caller | None = scope.get("state", {}).get("caller")
     if caller is None:
         return
     status, headers = message["status"], Headers(raw=message["headers"])
     if status < 400 and "content-disposition" in headers:
         await _record_file(scope, caller, headers["content-disposition"])
-    elif status == 403 or (status == 404 and scope.get("path_params")):  # 404 also hides what is there
+    elif status == 403 or (status == 404 and scope.get("path_params")):  # 404 may hide an existing object
         await _record_refusal(scope, caller, status)
 
 
@@ -58,11 +48,11 @@ async def _record_refusal(scope: Scope, caller: Caller, status: int) -> None:
 
 
 async def _record_file(scope: Scope, caller: Caller, disposition: str) -> None:
-    """Record one row for each view: a reader of PDF asks for further ranges of a file that is recorded already."""
-    wanted = Headers(scope=scope).get("range", "bytes=0-")
+    """Record each view once: PDF readers request further ranges."""
+    byte_range = Headers(scope=scope).get("range", "bytes=0-")
     rule = RateLimitRule("file_views", f"{caller.public_id}:{scope['path']}", 1, VIEW_MINUTES)
     limiter = _wired(scope).limiter
-    if not wanted.startswith("bytes=0-") and (await limiter.usage([rule]))[0].used:
+    if not byte_range.startswith("bytes=0-") and (await limiter.usage([rule]))[0].used:
         return
     _, encoded, name = disposition.rpartition("''")
     name = unquote(name) if encoded else disposition.partition('filename="')[2].rstrip('"')
@@ -83,9 +73,8 @@ def _request_facts(scope: Scope) -> dict[str, object]:
 
 
 def _reference(scope: Scope) -> str:
-    """Return the public id, otherwise the first part of the address that names something."""
-    named = scope.get("path_params") or {}
-    return str(named.get("publicId") or named.get("public_id") or next(iter(named.values()), ""))[:50]
+    parameters = scope.get("path_params") or {}
+    return str(parameters.get("publicId") or parameters.get("public_id") or next(iter(parameters.values()), ""))[:50]
 
 
 async def _write(scope: Scope, caller: Caller, entry: AuditEntry) -> None:

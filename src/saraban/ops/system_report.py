@@ -1,8 +1,4 @@
-"""
-What operators see of one installation at a glance, asked of the same things that `/health/ready` and `/metrics` ask.
-
-Addresses are told without their passwords, and secrets not at all.
-"""
+"""The state of an installation for operators; it contains no secrets or passwords."""
 
 import asyncio
 import shutil
@@ -26,13 +22,13 @@ from saraban.kit.http import wiring
 from saraban.kit.redis import sentinel_address
 from saraban.kit.schema import Schema
 from saraban.ops import metrics
-from saraban.ops.health import DependencyReport, OpsWiring, ask_all, database_version
+from saraban.ops.health import DependencyReport, OpsWiring, check_all, database_version
 
 router = APIRouter(tags=["Operations"])
 SEES: Final = "system.view_logs"
 _VERIFY_FAILURES: Final = "saraban_audit_verify_failures_total"
 
-# What is off, by its name: what it is called, and what goes without it.
+# Parts that may be off: title and consequence.
 _OFF: Final[dict[str, tuple[Text, Text]]] = {
     "redis": (
         Text("Redis", "Redis"),
@@ -85,7 +81,7 @@ _OFF: Final[dict[str, tuple[Text, Text]]] = {
 
 
 class OffOut(Schema):
-    """Something that is not set up, and what goes without it."""
+    """A part that is not set up, and the consequence."""
 
     name: str = Field(examples=["mail"])
     title: Text
@@ -111,7 +107,7 @@ class StorageOut(Schema):
 
 
 class SealOut(Schema):
-    """How far a journal is sealed; the head proves everything before it."""
+    """The sealed part of a journal; the head proves each earlier block."""
 
     journal: str = Field(examples=["deeds"])
     block: int
@@ -125,7 +121,7 @@ class SealOut(Schema):
 
 
 class SettingOut(Schema):
-    """A setting that differs from what ships; secrets are not shown, addresses without passwords."""
+    """A setting that differs from its default; secrets are not shown, addresses without passwords."""
 
     name: str = Field(examples=["SARABAN_DB_POOL_SIZE"])
     value: str = Field(examples=["20"])
@@ -134,7 +130,7 @@ class SettingOut(Schema):
 
 
 class SystemOut(Schema):
-    """One installation at this moment, as the server that was asked sees it."""
+    """The installation at this moment, as this server sees it."""
 
     version: str
     at: datetime
@@ -150,22 +146,20 @@ class SystemOut(Schema):
 
 @router.get("/system", summary="Read the state of the installation")
 async def system(request: Request, ctx: Context) -> SystemOut:
-    """Database, Redis, worker, queues, storage, the audit seal, what is off and what that means. For operators."""
+    """
+    Database, Redis, worker, queues, storage, the audit seal, parts that are off and the consequences. For operators.
+    """
     return await read_system(ctx, wiring(request, OpsWiring))
 
 
 async def read_system(ctx: RequestContext, wired: OpsWiring) -> SystemOut:
-    """
-    Ask everything at once.
-
-    :raises Forbidden: for who may not see the logs of the system
-    """
+    """:raises Forbidden:"""
     ctx.caller.require(SEES, Scope())
     reports, database, (queues, dead), seals, storage = await asyncio.gather(
-        ask_all(wired.dependencies),
-        _database(wired.db),
-        _queues(wired.db, wired.handlers, ctx.now),
-        _seals(wired.db),
+        check_all(wired.dependencies),
+        _read_database(wired.db),
+        _read_queues(wired.db, wired.handlers, ctx.now),
+        _read_seals(wired.db),
         asyncio.to_thread(_storage, wired.storage_folder),
     )
     return SystemOut(
@@ -178,14 +172,13 @@ async def read_system(ctx: RequestContext, wired: OpsWiring) -> SystemOut:
         storage=storage,
         audit=seals,
         off=[
-            OffOut(name=name, title=_OFF[name][0], means=_OFF[name][1])
-            for name in _what_is_off(wired.settings, reports)
+            OffOut(name=name, title=_OFF[name][0], means=_OFF[name][1]) for name in _parts_off(wired.settings, reports)
         ],
         settings=list(changed_settings(wired.settings)),
     )
 
 
-async def _database(db: Database) -> DatabaseOut:
+async def _read_database(db: Database) -> DatabaseOut:
     return DatabaseOut(
         kind="sqlite" if db.is_sqlite else "mariadb",
         version=await database_version(db),
@@ -194,30 +187,30 @@ async def _database(db: Database) -> DatabaseOut:
     )
 
 
-async def _queues(db: Database, handlers: events.Handlers, now: datetime) -> tuple[list[QueueOut], int]:
-    found, dead = [], 0
+async def _read_queues(db: Database, handlers: events.Handlers, now: datetime) -> tuple[list[QueueOut], int]:
+    queues, dead = [], 0
     async with db.reading() as session:
         for name in ("inside", "outside"):
             backlog = await events.backlog(session, lane=handlers.lane(outside=name == "outside"))
             age = max(0.0, (now - backlog.oldest).total_seconds()) if backlog.oldest else None
-            found.append(QueueOut(name=name, waiting=backlog.waiting, oldest_seconds=age))
+            queues.append(QueueOut(name=name, waiting=backlog.waiting, oldest_seconds=age))
             dead = backlog.dead
-    return found, dead
+    return queues, dead
 
 
-async def _seals(db: Database) -> list[SealOut]:
+async def _read_seals(db: Database) -> list[SealOut]:
     failures = metrics.measured(_VERIFY_FAILURES)
     return [
         SealOut(
-            journal=one.journal,
-            block=one.block,
-            sealed_at=one.sealed_at,
-            head=one.head,
-            unsealed_rows=one.count,
-            unsealed_since=one.since,
-            verify_failures=int(failures[(one.journal,)]) if (one.journal,) in failures else None,
+            journal=journal.journal,
+            block=journal.block,
+            sealed_at=journal.sealed_at,
+            head=journal.head,
+            unsealed_rows=journal.count,
+            unsealed_since=journal.since,
+            verify_failures=int(failures[(journal.journal,)]) if (journal.journal,) in failures else None,
         )
-        for one in await audit.unsealed(db)
+        for journal in await audit.unsealed(db)
     ]
 
 
@@ -226,34 +219,33 @@ def _storage(folder: Path) -> StorageOut:
     return StorageOut(free_bytes=usage.free, total_bytes=usage.total)
 
 
-def _what_is_off(settings: BaseModel, reports: Mapping[str, DependencyReport]) -> Iterator[str]:
-    said = {name: getattr(settings, name) for name in type(settings).model_fields}
+def _parts_off(settings: BaseModel, reports: Mapping[str, DependencyReport]) -> Iterator[str]:
+    values = {name: getattr(settings, name) for name in type(settings).model_fields}
     yield from (name for name, report in reports.items() if report.status == "off" and name in _OFF)
-    if said["mail"] != "smtp":
-        yield "mail" if said["mail"] == "off" else "mail_console"
-    elif not said["public_url"]:
+    if values["mail"] != "smtp":
+        yield "mail" if values["mail"] == "off" else "mail_console"
+    elif not values["public_url"]:
         yield "public_url"
-    yield "antivirus"  # there is none yet
-    if not said["ops_webhook_url"]:
+    yield "antivirus"  # not supported yet
+    if not values["ops_webhook_url"]:
         yield "ops_webhook"
-    if said["env"] != "production":
+    if values["env"] != "production":
         yield "production"
 
 
 def changed_settings(settings: BaseModel) -> Iterator[SettingOut]:
-    """Yield what differs from what ships, by name."""
     for name, field in sorted(type(settings).model_fields.items()):
         value, default = getattr(settings, name), field.get_default()
         if value != default:
             yield SettingOut(
                 name=field.alias or f"SARABAN_{name.upper()}",
-                value=_shown(name, value),
-                default=_shown(name, default),
+                value=_display_value(name, value),
+                default=_display_value(name, default),
                 says=field.description or "",
             )
 
 
-def _shown(name: str, value: object) -> str:
+def _display_value(name: str, value: object) -> str:
     if isinstance(value, SecretStr):
         return "•••" if value.get_secret_value() else ""
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -263,7 +255,7 @@ def _shown(name: str, value: object) -> str:
 
 
 def without_password(address: str) -> str:
-    """Return an address as far as others may read it: scheme, host, port, and the name of a database."""
+    """Return scheme, host and port; a path only if it names a database."""
     if sentinels := sentinel_address(address):
         return f"redis+sentinel://{','.join(f'{host}:{port}' for host, port in sentinels.servers)}/{sentinels.service}"
     parts = split_url(address.strip())

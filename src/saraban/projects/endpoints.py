@@ -1,4 +1,4 @@
-"""Projects, their parties and contracts, the codes that forms offer, and the working days of each project."""
+"""API of projects: parties, contracts, codes, working days and review teams."""
 
 from typing import Annotated
 from uuid import UUID
@@ -58,7 +58,7 @@ async def list_projects(
 
 @router.get("/projects/{publicId}/organizations", tags=["Projects"], summary="List a project's organizations")
 async def organizations(ctx: Context, session: ReadSession, public_id: PathId) -> ShortList[PartySummary]:
-    """Who takes part in the project, and as what."""
+    """The organizations that take part in the project, with their roles."""
     return ShortList[PartySummary](items=await service.organizations(ctx, session, project_public_id=public_id))
 
 
@@ -67,15 +67,18 @@ async def contracts(
     ctx: Context, session: ReadSession, public_id: PathId, include_closed: Closed = False
 ) -> ShortList[ContractSummary]:
     """The contracts of the project with their parties."""
-    found = await service.contracts(ctx, session, project_public_id=public_id, include_closed=include_closed)
-    return ShortList[ContractSummary](items=found)
+    items = await service.contracts(ctx, session, project_public_id=public_id, include_closed=include_closed)
+    return ShortList[ContractSummary](items=items)
 
 
 @router.get("/projects/{publicId}/disciplines", tags=["Projects"], summary="List disciplines")
 async def disciplines(
     ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None
 ) -> ShortList[CodeSummary]:
-    """The disciplines of the project's contracts. A code that several contracts have needs the contract to be named."""
+    """
+    The disciplines of the project's contracts. If several contracts have the same code, requests that use it must name
+    the contract.
+    """
     items = await service.disciplines(ctx, session, project_public_id=public_id, contract_public_id=contract)
     return ShortList[CodeSummary](items=items)
 
@@ -113,20 +116,20 @@ async def calendar(
     public_id: PathId,
     year: Annotated[int | None, Query(ge=1900, le=2200, description="A.D.; the present year if left out.")] = None,
 ) -> CalendarYear:
-    """The weekend, the public holidays, and the days on which the project departs from them."""
-    asked = year or local_date(ctx.now, ctx.zone).year
-    return await service.read_calendar(ctx, session, project_public_id=public_id, year=asked)
+    """The weekend, the public holidays, and the days on which the project differs from them."""
+    requested_year = year or local_date(ctx.now, ctx.zone).year
+    return await service.read_calendar(ctx, session, project_public_id=public_id, year=requested_year)
 
 
 @router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["Projects"], summary="Set the weekend")
 async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) -> None:
-    """Due dates and reminders that are counted from now on follow it."""
+    """Due dates and reminders that are calculated from now on follow it."""
     await db.transact(service.set_weekend, ctx, project_public_id=public_id, weekend=body.weekend)
 
 
 @router.put("/projects/{publicId}/calendar/days/{day}", tags=["Projects"], summary="Make a day off, or one to work on")
 async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId, day: DayOf) -> CalendarDay:
-    """What the project said of that day before is replaced, so that sending it again changes nothing."""
+    """The project's previous entry for that day is replaced, so that sending it again changes nothing."""
     return await db.transact(service.add_day, ctx, project_public_id=public_id, day=day, order=body)
 
 
@@ -134,13 +137,13 @@ async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId,
     "/projects/{publicId}/calendar/days/{day}", status_code=204, tags=["Projects"], summary="Take a day back"
 )
 async def remove_day(ctx: Context, db: Db, public_id: PathId, day: DayOf) -> None:
-    """Weekend and public holidays decide about it again."""
+    """Weekend and public holidays decide about the day again."""
     await db.transact(service.remove_day, ctx, project_public_id=public_id, day=day)
 
 
 @router.get("/projects/{publicId}/review-teams", tags=["Projects"], summary="List a project's review teams")
 async def review_teams(ctx: Context, session: ReadSession, public_id: PathId) -> ShortList[ReviewTeamOut]:
-    """The teams that parallel reviews ask, with their members."""
+    """The teams of parallel reviews, with their members."""
     return ShortList[ReviewTeamOut](items=await service.review_teams(ctx, session, project_public_id=public_id))
 
 
@@ -148,7 +151,7 @@ async def review_teams(ctx: Context, session: ReadSession, public_id: PathId) ->
 async def save_review_team(
     body: ReviewTeamIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode
 ) -> ReviewTeamOut:
-    """Sending it again changes nothing. Open reviews then wait for the people whom the team has now."""
+    """Sending it again changes nothing. Open reviews then wait for the present members of the team."""
     return await db.transact(service.save_team, ctx, project_public_id=public_id, code=code, order=body)
 
 
@@ -156,7 +159,7 @@ async def save_review_team(
     "/projects/{publicId}/review-teams/{code}", status_code=204, tags=["Projects"], summary="Remove a review team"
 )
 async def remove_review_team(ctx: Context, db: Db, public_id: PathId, code: TeamCode) -> None:
-    """What its members have answered stays; a review that still asks for the team waits until there is one again."""
+    """Responses of its members stay. A review that still needs the team waits until the team exists again."""
     await db.transact(service.remove_team, ctx, project_public_id=public_id, code=code)
 
 
@@ -168,7 +171,7 @@ async def remove_review_team(ctx: Context, db: Db, public_id: PathId, code: Team
 async def save_team_member(
     body: TeamMemberIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId
 ) -> ReviewTeamOut:
-    """Somebody who takes part in the project; a discipline is one of the project's."""
+    """The person must take part in the project, and a discipline must be one of the project's."""
     return await db.transact(
         service.save_member, ctx, project_public_id=public_id, code=code, user_public_id=user_public_id, order=body
     )
@@ -181,5 +184,5 @@ async def save_team_member(
     summary="Take somebody out of a review team",
 )
 async def remove_team_member(ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId) -> None:
-    """Open reviews ask that person no more, unless another team does."""
+    """Open reviews no longer ask that person, unless another team does."""
     await db.transact(service.remove_member, ctx, project_public_id=public_id, code=code, user_public_id=user_public_id)

@@ -1,8 +1,4 @@
-"""
-Rows of projects, contracts, their parties and the master data a document is classified by.
-
-A row of master data is addressed by its code, so only projects and contracts carry a public id.
-"""
+"""Tables of projects, contracts, their parties and master data."""
 
 from datetime import date, datetime
 
@@ -23,7 +19,7 @@ class Project(HasPublicId, Base):
     project_code: Mapped[str] = mapped_column(Code(50), unique=True)
     project_name: Mapped[str] = mapped_column(sa.String(255))
     project_name_en: Mapped[str | None] = mapped_column(sa.String(255))
-    file_kinds: Mapped[str | None] = mapped_column(sa.String(255))  # extensions, commas between
+    file_kinds: Mapped[str | None] = mapped_column(sa.String(255))  # extensions, separated by commas
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     is_sandbox: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
@@ -32,8 +28,6 @@ class Project(HasPublicId, Base):
 
 
 class ProjectOrganization(Base):
-    """An organization that takes part in a project, with its role there: another project may give it another one."""
-
     __tablename__ = "project_organizations"
 
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True)
@@ -62,8 +56,6 @@ class Contract(HasPublicId, Base):
 
 
 class ContractOrganization(Base):
-    """A party of a contract, with the role it has there (OWNER, DESIGNER, CONSULTANT, CONTRACTOR, OTHER)."""
-
     __tablename__ = "contract_organizations"
 
     contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"), primary_key=True)
@@ -74,7 +66,7 @@ class ContractOrganization(Base):
 
 
 class _Ordered:
-    """A row of a list that people put in order. It is closed, never deleted."""
+    """A row of an ordered list; it is closed, never deleted."""
 
     id: Mapped[int] = mapped_column(primary_key=True)
     sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
@@ -100,8 +92,6 @@ class Discipline(_Ordered, Base):
 
 @keyed("type_code")
 class CorrespondenceType(_Ordered, Base):
-    """The kinds of document: RFA, LETTER, TRANSMITTAL, … and what number formats hang off."""
-
     __tablename__ = "correspondence_types"
 
     type_code: Mapped[str] = mapped_column(Code(50), unique=True)
@@ -114,7 +104,7 @@ class CorrespondenceType(_Ordered, Base):
 
 @keyed("contract_id", "correspondence_type_id", "sub_type_code")
 class CorrespondenceSubType(_Ordered, Base):
-    """A sub type belongs to a contract and a type; `{SUB_TYPE}` prints its number (REQ-FMT-13)."""
+    """`{SUB_TYPE}` prints its number (REQ-FMT-13)."""
 
     __tablename__ = "correspondence_sub_types"
 
@@ -190,8 +180,6 @@ class CirculationStatusCode(_Ordered, Base):
 
 
 class _ListEntry(_Ordered):
-    """An entry of one of a project's lists, in the order that the project gives them."""
-
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     description: Mapped[str | None] = mapped_column(sa.Text)
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
@@ -200,8 +188,6 @@ class _ListEntry(_Ordered):
 
 @keyed("project_id", "tag_code")
 class Tag(_ListEntry, Base):
-    """What documents of a project are found by, whatever their kind."""
-
     __tablename__ = "tags"
 
     tag_code: Mapped[str] = mapped_column(Code(50))
@@ -250,7 +236,7 @@ class ContractDrawingSubCategory(_ListEntry, Base):
 
 
 class ContractDrawingCategoryPair(Base):
-    """A category and a sub category that go together; a contract drawing points at one pair."""
+    """A contract drawing references a pair of category and sub category."""
 
     __tablename__ = "contract_drawing_subcat_cat_maps"
 
@@ -285,7 +271,7 @@ class ShopDrawingSubCategory(_ListEntry, Base):
 
 
 class ProjectCalendar(Base):
-    """The weekend of a project that has another than Saturday and Sunday: names of weekdays, commas between."""
+    """A weekend that differs from Saturday and Sunday: names of weekdays, separated by commas."""
 
     __tablename__ = "project_calendars"
 
@@ -296,7 +282,7 @@ class ProjectCalendar(Base):
 
 
 class ProjectDay(Base):
-    """A day on which a project departs from its weekend and the public holidays: off, or worked all the same."""
+    """A day that differs from weekend and public holidays."""
 
     __tablename__ = "project_days"
 
@@ -311,8 +297,6 @@ class ProjectDay(Base):
 
 @keyed("project_id", "team_code")
 class ReviewTeam(Base):
-    """People of a project who are asked together in a parallel review; a workflow names it by its code."""
-
     __tablename__ = "review_teams"
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -338,7 +322,7 @@ class ReviewTeamMember(Base):
 
 
 class DrawingSettingsRow(Base):
-    """What a project decides for one of its registers of drawings; without a row the defaults of `domain.drawing_settings` count."""
+    """Without a row the defaults of `domain.drawing_settings` count."""
 
     __tablename__ = "drawing_settings"
 

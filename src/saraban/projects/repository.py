@@ -1,4 +1,4 @@
-"""Queries about projects, their parties, calendars and teams, and master data; each function is one statement."""
+"""Queries about projects, parties, calendars, teams and master data."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from saraban.projects.models import (
 )
 
 Rows = Sequence[AnyRow]
-# Statements that most requests send are built once, over columns of tables.
+# Frequent statements are built once, over columns of tables.
 _PROJECT, _CONTRACT, _TYPE = table_of(Project).c, table_of(Contract).c, table_of(CorrespondenceType).c
 _ORGANIZATION, _PROJECT_PARTY = table_of(Organization).c, table_of(ProjectOrganization).c
 _PARTY = table_of(ContractOrganization).c
@@ -56,12 +56,7 @@ def _keys(name: str) -> sa.BindParameter[int]:
 
 
 class ProjectReach(TypedDict):
-    """
-    The projects that a caller sees: given directly, through a contract, or because an organization of the caller takes part.
-
-    :param everything: all of them
-    :param sandbox: the sandbox, too
-    """
+    """The projects that a caller sees, by role, contract or organization."""
 
     everything: bool
     sandbox: bool
@@ -70,7 +65,7 @@ class ProjectReach(TypedDict):
     organization_ids: list[int]
 
 
-# For execution with a `ProjectReach`, and `closed`: those that are closed, too.
+# Parameters: a `ProjectReach`, and `closed` to include closed projects.
 _IS_VISIBLE = sa.and_(
     sa.or_(
         _flag("everything"),
@@ -112,7 +107,7 @@ async def project_page(
 
 
 async def projects(session: AsyncSession, reach: ProjectReach, *, closed: bool = False) -> Rows:
-    """Rows of (key, public id, code, name, English name), by code."""
+    """Return (key, public id, code, name, English name), by code."""
     return (await session.execute(_VISIBLE_PROJECTS, {**reach, "closed": closed})).all()
 
 
@@ -136,7 +131,6 @@ _TYPE_OF_CODE = (
 
 
 async def open_project(session: AsyncSession, named: UUID | str) -> AnyRow | None:
-    """:param named: its public id or its code"""
     if isinstance(named, UUID):
         return (await session.execute(_PROJECT_OF_ID, {"public_id": named})).one_or_none()
     statement = spelled(_PROJECTS.where(_IS_OPEN_PROJECT), _PROJECT.project_code, named)
@@ -168,7 +162,7 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def contracts(session: AsyncSession, *, project_id: int, closed: bool = False) -> Rows:
-    """One row for each party of each contract, of `closed` ones too, the contract's columns repeated."""
+    """Return a row for each party of each contract."""
     statement = (
         sa.select(
             *(Contract.id, Contract.public_id),
@@ -203,14 +197,13 @@ async def contracts(session: AsyncSession, *, project_id: int, closed: bool = Fa
 
 
 def _by_role(role: Any) -> sa.ColumnElement[int]:
-    """Owners first, as people name them."""
     name = sa.func.upper(role)
     return sa.case({role.value: place for place, role in enumerate(PartyRole)}, value=name, else_=len(PartyRole))
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFilter:
-    """The codes of a project's contracts; of one contract alone, or one code alone, where that is given."""
+    """Codes of a project's contracts, or of one contract, or one code."""
 
     project_id: int
     contract: UUID | None = None
@@ -218,18 +211,17 @@ class CodeFilter:
 
 
 async def disciplines(session: AsyncSession, wanted: CodeFilter) -> Rows:
-    return await _of_contracts(session, Discipline, wanted)
+    return await _list_codes(session, Discipline, wanted)
 
 
 async def rfa_types(session: AsyncSession, wanted: CodeFilter) -> Rows:
-    return await _of_contracts(session, RfaType, wanted)
+    return await _list_codes(session, RfaType, wanted)
 
 
 async def sub_types(
     session: AsyncSession, wanted: CodeFilter, *, type_id: int | None = None, type_code: str | None = None
 ) -> Rows:
-    """Those of every document type, or of one, named by its key or its code."""
-    rows = await _of_contracts(session, CorrespondenceSubType, wanted)
+    rows = await _list_codes(session, CorrespondenceSubType, wanted)
     code = None if type_code is None else key_text(type_code)
     return [row for row in rows if type_id in {None, row.type_id} and code in {None, key_text(row.type_code)}]
 
@@ -275,7 +267,7 @@ def _codes(model: type[Base], *, of_contract: bool, of_code: bool) -> AnySelect:
     return statement.where(has_spelling(code)) if of_code else statement
 
 
-async def _of_contracts(session: AsyncSession, model: type[Base], wanted: CodeFilter) -> Rows:
+async def _list_codes(session: AsyncSession, model: type[Base], wanted: CodeFilter) -> Rows:
     statement = _codes(model, of_contract=wanted.contract is not None, of_code=wanted.code is not None)
     parameters = {"project_id": wanted.project_id, "contract": wanted.contract, **spelling(wanted.code or "")}
     return (await session.execute(statement, parameters)).all()
@@ -335,28 +327,24 @@ _PARTICIPANT = (
 async def participant(
     session: AsyncSession, *, project_id: int, public_id: UUID, contract_id: int | None = None
 ) -> AnyRow | None:
-    """
-    Row of (key, public id, code, name, role).
-
-    :param contract_id: a party of this contract has the role that it has there
-    """
+    """Return (key, public id, code, name, role); the role in the contract, if any, counts."""
     parameters = {"project_id": project_id, "public_id": public_id, "contract_id": contract_id}
     return (await session.execute(_PARTICIPANT, parameters)).one_or_none()
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
-    """Rows of (key, public id, code, role); the role of a contract's party there comes before that in the project."""
+    """Return (key, public id, code, role); the role in the contract, if any, counts."""
     statement = _PROJECT_PARTIES if contract_id is None else _CONTRACT_PARTIES
     return (await session.execute(statement, {"project_id": project_id, "contract_id": contract_id})).all()
 
 
 async def all_parties(session: AsyncSession, *, project_id: int, contract_id: int) -> Rows:
-    """Rows of `parties` with 0 for the project and 1 for the contract at their end."""
+    """Return rows of `parties` with 0 for the project and 1 for the contract at the end."""
     return (await session.execute(_ALL_PARTIES, {"project_id": project_id, "contract_id": contract_id})).all()
 
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:
-    """Rows of (kind, code) for everything a number of the project may print."""
+    """Return (kind, code) of everything that a number may print."""
     of_project = Contract.project_id == project_id
     statement: sa.CompoundSelect[*tuple[Any, ...]] = sa.union_all(
         sa.select(sa.literal("organization").label("kind"), Organization.organization_code.label("code"))
@@ -377,7 +365,7 @@ async def printable(session: AsyncSession, project_id: int) -> Rows:
 
 
 async def party_choices(session: AsyncSession, project_ids: Collection[int]) -> Rows:
-    """Rows of (public id, code, Thai name, English name) of the organizations that take part in the projects."""
+    """Return (public id, code, Thai name, English name)."""
     is_party = sa.exists().where(
         ProjectOrganization.organization_id == Organization.id, ProjectOrganization.project_id.in_(project_ids)
     )
@@ -391,7 +379,7 @@ async def party_choices(session: AsyncSession, project_ids: Collection[int]) -> 
 
 
 async def discipline_choices(session: AsyncSession, project_ids: Collection[int]) -> Rows:
-    """Rows of (code, code, Thai name, English name)."""
+    """Return (code, code, Thai name, English name)."""
     statement = sa.select(
         Discipline.discipline_code,
         Discipline.discipline_code,
@@ -402,7 +390,7 @@ async def discipline_choices(session: AsyncSession, project_ids: Collection[int]
 
 
 async def rfa_type_choices(session: AsyncSession, project_ids: Collection[int]) -> Rows:
-    """Rows of (code, code, Thai name, English name)."""
+    """Return (code, code, Thai name, English name)."""
     statement = sa.select(
         RfaType.type_code, RfaType.type_code, sa.func.min(RfaType.type_name_th), sa.func.min(RfaType.type_name_en)
     ).join(Contract, Contract.id == RfaType.contract_id)
@@ -412,13 +400,13 @@ async def rfa_type_choices(session: AsyncSession, project_ids: Collection[int]) 
 async def _code_choices(
     session: AsyncSession, statement: AnySelect, code: InstrumentedAttribute[str], project_ids: Collection[int]
 ) -> Rows:
-    # A code that several contracts have is one choice. What is no longer offered to new documents still finds old ones.
+    # A code of several contracts is one choice; closed codes still find old documents.
     statement = statement.where(Contract.project_id.in_(project_ids)).group_by(code).order_by(code)
     return (await session.execute(statement)).all()
 
 
 async def sub_type_numbers(session: AsyncSession, project_id: int) -> Rows:
-    """Rows of (type code, sub type's code, its number); contracts may number the same code differently."""
+    """Return (type code, sub type's code, its number); contracts may differ."""
     statement = (
         sa.select(
             CorrespondenceType.type_code,
@@ -443,7 +431,7 @@ async def team(session: AsyncSession, *, project_id: int, code: str) -> ReviewTe
 
 
 async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> Rows:
-    """Rows of (member, public id, user name, first and last name), by user name."""
+    """Return (member, public id, user name, first and last name)."""
     statement = (
         sa.select(ReviewTeamMember, User.public_id, User.username, User.first_name, User.last_name)
         .join(User, User.user_id == ReviewTeamMember.user_id)
@@ -454,7 +442,7 @@ async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> R
 
 
 async def seats(session: AsyncSession, project_ids: Collection[int], user_ids: Collection[int] | None) -> Rows:
-    """Rows of (project, user, code of the team, discipline), of teams that are active; all people, or some."""
+    """Return (project, user, code of the team, discipline) of active teams."""
     statement = (
         sa.select(
             ReviewTeam.project_id, ReviewTeamMember.user_id, ReviewTeam.team_code, ReviewTeamMember.discipline_code

@@ -1,4 +1,4 @@
-"""Answers about projects, contracts, their parties, and the codes a document is classified by."""
+"""Request and response models of projects, contracts, parties and codes."""
 
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -86,7 +86,7 @@ class ProjectDetail(ProjectSummary):
 
 
 class CodeSummary(Schema):
-    """A discipline or an RFA type; the same code may stand in several contracts."""
+    """A discipline or an RFA type; several contracts may have the same code."""
 
     model_config = _example({"code": "TER", "nameTh": "ท่าเทียบเรือ", "nameEn": "Terminal", **_OF_CONTRACT})
 
@@ -128,7 +128,7 @@ _SUBSTITUTE = {
 
 
 class CalendarDay(Schema):
-    """A day that is no ordinary one of its weekday."""
+    """A holiday, or a working day that would be a holiday or weekend."""
 
     model_config = _example({**_SUBSTITUTE, "source": "PUBLIC"})
 
@@ -200,7 +200,7 @@ class TeamMemberOut(Schema):
 
 
 class ReviewTeamOut(Schema):
-    """People who are asked together in a parallel review; workflows name the team by its code."""
+    """People who review together; workflows name the team by its code."""
 
     model_config = _example(
         {
@@ -221,7 +221,7 @@ DrawingApproval = Literal["rfa", "workflow"]
 
 
 class RegisterSettings(Schema):
-    """What a project decides for one of its registers of drawings."""
+    """The settings of one of the project's registers of drawings."""
 
     revision_scheme: Annotated[str, SingleLine(100)] = Field(
         description="The first label of each stage, commas between: `0` counts 0, 1, 2; `A` leaves I and O out, `A-Z` does not, and "

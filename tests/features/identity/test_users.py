@@ -402,7 +402,7 @@ class TestClose:
         for verb in ("close", "reopen"):
             await office.ask("admin", "POST", f"/{await office.id_of('viewer')}/{verb}")
             async with office.db.reading() as session:
-                told.append(await webhooks.to_deliver(session, webhook) is not None)
+                told.append(await webhooks.find_for_delivery(session, webhook) is not None)
 
         assert told == [False, True]
 

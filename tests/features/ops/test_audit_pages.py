@@ -222,7 +222,7 @@ class TestExport:
     async def test_goes_on_over_many_pages(
         self, app: FastAPI, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("saraban.ops.audit_trail._EXPORTED_AT_ONCE", 1)
+        monkeypatch.setattr("saraban.ops.audit_trail._EXPORT_PAGE_ROWS", 1)
 
         answer = await admin.get(f"{AUDIT}/export", params={"format": "csv", "until": "2026-03-31"})
 

@@ -119,7 +119,7 @@ class TestUpload:
         sent: dict[str, Any] = {"files": {"file": ("a.pdf", PDF)}}
         files, before = set((settings.data_dir / "files").rglob("*")), await count(app.state.db, Attachment)
         with monkeypatch.context() as patch:
-            patch.setattr(adapters, "_begin", on_a_full_device)
+            patch.setattr(adapters, "_open_draft", on_a_full_device)
             answer = await client.post("/api/v1/attachments", **sent)
 
         assert (answer.status_code, answer.json()["code"]) == (507, "DISK_FULL")
@@ -128,7 +128,7 @@ class TestUpload:
         assert (await client.post("/api/v1/attachments", **sent)).status_code == 201
 
     async def test_of_a_page_says_the_same(self, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(adapters, "_begin", on_a_full_device)
+        monkeypatch.setattr(adapters, "_open_draft", on_a_full_device)
         client = await signed_in("padmin")
         project = (await read_project(client)).id
         sent: dict[str, Any] = {"files": {"file": ("old.csv", b"number,type,originator\n")}}
@@ -191,7 +191,7 @@ class TestReady:
     async def test_tells_when_there_is_too_little_room(
         self, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(health, "ROOM", 1 << 62)
+        monkeypatch.setattr(health, "LEAST_FREE_BYTES", 1 << 62)
         told = await client.get("/health/ready")
 
         assert told.status_code == 503

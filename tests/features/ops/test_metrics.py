@@ -52,31 +52,31 @@ def sampler_of(system: System) -> Sampler:
 class TestSampler:
     async def test_sees_a_database_that_answers_and_one_that_does_not(self, system: System) -> None:
         sampler = sampler_of(system)
-        await sampler.ask_database()
+        await sampler.measure_database()
         assert value("saraban_database_up") == 1
 
         folder = system.settings.data_dir
         await system.db.close()
         shutil.move(folder / "saraban.db", folder / "elsewhere.db")
         (folder / "saraban.db").mkdir()
-        await sampler.ask_database()
+        await sampler.measure_database()
         (folder / "saraban.db").rmdir()
         shutil.move(folder / "elsewhere.db", folder / "saraban.db")
 
         assert value("saraban_database_up") == 0
 
     async def test_measures_the_newest_heartbeat_without_a_worker_of_its_own(self, system: System) -> None:
-        await sampler_of(system).ask_database()
+        await sampler_of(system).measure_database()
         assert value("saraban_worker_heartbeat_age_seconds") == math.inf
 
         await Heartbeat(system.db).beat()
-        await sampler_of(system).ask_database()
+        await sampler_of(system).measure_database()
         assert value("saraban_worker_heartbeat_age_seconds") < 60
 
     async def test_tells_how_full_the_pool_is(self, system: System) -> None:
         async with system.db.reading() as session:
             await session.connection()
-            sampler_of(system).look_inside()
+            sampler_of(system).measure_process()
 
         assert value("saraban_db_pool_connections", state="in_use") == 1
         assert value("saraban_db_pool_connections", state="limit") == 2 * system.settings.db_pool_size
@@ -84,15 +84,15 @@ class TestSampler:
     async def test_takes_a_silent_redis_for_one_that_is_down(
         self, system: System, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("saraban.ops.metrics._PATIENCE", 0.05)
+        monkeypatch.setattr("saraban.ops.metrics._TIMEOUT_SECONDS", 0.05)
         monkeypatch.setattr(system.allocator._locks, "up", lambda: asyncio.sleep(60, result=True))
 
-        await sampler_of(system).ask_redis()
+        await sampler_of(system).measure_redis()
 
         assert value("docnum_redis_up") == 0
 
     async def test_says_that_redis_is_up_again(self, system: System) -> None:
-        await sampler_of(system).ask_redis()
+        await sampler_of(system).measure_redis()
 
         assert value("docnum_redis_up") == 1
 

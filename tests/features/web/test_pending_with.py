@@ -32,7 +32,7 @@ WAYS_OUT = {
 
 class TestPages:
     async def test_say_how_many_more_there_are(self, desk: Desk, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.workflow.runtime.service.assignees.MOST", 1)
+        monkeypatch.setattr("saraban.workflow.runtime.service.assignees.MAX_NAMED_PEOPLE", 1)
         await letters_go_by(
             desk,
             state("draft", submit={"to": "asked", "require": SENDER}),

@@ -222,7 +222,7 @@ class TestShown:
         self, office: Office, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         instance = await waiting(office, CONTROLS)
-        monkeypatch.setattr("saraban.workflow.runtime.service.assignees.MOST", 1)
+        monkeypatch.setattr("saraban.workflow.runtime.service.assignees.MAX_NAMED_PEOPLE", 1)
 
         asked = (await found(office, instance, by="dc.contractor")).waiting_for
 
@@ -386,7 +386,7 @@ class TestRefill:
 
         await office.db.transact(as_it_was)
         assert await inbox(office, by="padmin") == []
-        monkeypatch.setattr(assignment, "AT_ONCE", 2)
+        monkeypatch.setattr(assignment, "BATCH_SIZE", 2)
 
         for _ in range(2):
             await assignment.refill(office.db, subjects=office.subjects)

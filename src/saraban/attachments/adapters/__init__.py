@@ -1,4 +1,4 @@
-"""The storages that ship: a folder, and memory for tests."""
+"""Storages in a folder, and in memory for tests."""
 
 import asyncio
 import os
@@ -18,32 +18,28 @@ _PART = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 class FolderStorage:
-    """
-    Files in a folder: written beside their place, forced to the disk, then renamed into it.
-
-    :param root: folder that nothing else uses; it is made when the first file comes
-    """
+    """Write beside the final path, sync to disk, then rename."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
 
     async def write(self, key: str, chunks: AsyncIterator[bytes]) -> None:
-        place = self._place(key)
+        place = self._path(key)
         draft = place.with_name(f".{new_id().hex}.part")
-        file = await asyncio.to_thread(_begin, draft)
+        file = await asyncio.to_thread(_open_draft, draft)
         try:
             async for chunk in chunks:
                 await asyncio.to_thread(file.write, chunk)
-            await asyncio.to_thread(_settle, file, draft, place)
+            await asyncio.to_thread(_publish, file, draft, place)
         except BaseException:
-            # Not awaited in steps: a cancelled request must not leave its draft behind.
-            with suppress(OSError):  # on a full disk it tries once more to write what it holds
+            # Without await: a cancelled request must not leave its draft.
+            with suppress(OSError):  # on a full disk it tries again to write its buffer
                 file.close()
             draft.unlink(missing_ok=True)
             raise
 
     async def read(self, key: str, *, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
-        file = await asyncio.to_thread(_open_at, self._place(key), start)
+        file = await asyncio.to_thread(_open_at, self._path(key), start)
         try:
             left = length
             while left is None or left > 0:
@@ -56,16 +52,16 @@ class FolderStorage:
             file.close()
 
     async def examine(self, key: str, look: Callable[[BinaryIO], T]) -> T:
-        return await asyncio.to_thread(_look_at, self._place(key), look)
+        return await asyncio.to_thread(_look_at, self._path(key), look)
 
     async def holds(self, key: str) -> bool:
-        return await asyncio.to_thread(self._place(key).is_file)
+        return await asyncio.to_thread(self._path(key).is_file)
 
     async def delete(self, key: str) -> None:
-        await asyncio.to_thread(self._place(key).unlink, missing_ok=True)
+        await asyncio.to_thread(self._path(key).unlink, missing_ok=True)
 
-    def _place(self, key: str) -> Path:
-        """Return the path of a key, and refuse one that could lead out of the folder."""
+    def _path(self, key: str) -> Path:
+        """Refuse keys that could leave the folder."""
         parts = key.split("/")
         if not all(_PART.fullmatch(part) for part in parts):
             raise ValueError(f"not a storage key: {key!r}")
@@ -77,12 +73,12 @@ def _look_at(place: Path, look: Callable[[BinaryIO], T]) -> T:
         return look(file)
 
 
-def _begin(draft: Path) -> BinaryIO:
+def _open_draft(draft: Path) -> BinaryIO:
     draft.parent.mkdir(parents=True, exist_ok=True)
     return draft.open("xb")
 
 
-def _settle(file: BinaryIO, draft: Path, place: Path) -> None:
+def _publish(file: BinaryIO, draft: Path, place: Path) -> None:
     file.flush()
     os.fsync(file.fileno())
     file.close()
@@ -101,8 +97,6 @@ def _open_at(place: Path, start: int) -> BinaryIO:
 
 
 class MemoryStorage:
-    """Files in memory, for tests: `files` holds what was written."""
-
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
 

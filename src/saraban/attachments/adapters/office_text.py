@@ -1,9 +1,4 @@
-"""
-The text of DOCX and XLSX, out of their XML as a stream; runs in the child process of `text_reader`.
-
-Nothing is laid out: a sheet that says it has a billion cells costs what is written in it. A document type declaration, which could
-define entities that expand without end, is refused.
-"""
+"""Text of Office files from XML; document types are refused, as entities could explode."""
 
 import zipfile
 from collections import defaultdict
@@ -14,7 +9,7 @@ from xml.parsers import expat
 
 from saraban.attachments.domain import TextProblem, UnreadableFile
 
-MOST_UNPACKED = 256 * 1024 * 1024  # bytes of XML; zipfile reads no more of a part than its directory says
+MOST_UNPACKED = 256 * 1024 * 1024  # bytes of XML; zipfile reads at most the size in the directory
 _CHUNK = 256 * 1024
 _TYPES, _OFFICE = "/[content_types].xml", "application/vnd.openxmlformats-officedocument."
 _BESIDE = ("header", "footer", "footnotes", "endnotes", "comments")
@@ -22,28 +17,24 @@ _SIGNS = {"tab": " ", "br": " ", "cr": " ", "s": " ", "line-break": " ", "noBrea
 
 
 def docx_text(file: BinaryIO) -> Iterator[str]:
-    """
-    :raises UnreadableFile: for a part with a password, or more than this unpacks
-    """
+    """:raises UnreadableFile:"""
     with zipfile.ZipFile(file) as packed:
         parts = _parts(packed)
         beside = sorted(part for kind in _BESIDE for part in parts[f"wordprocessingml.{kind}"])
         main = parts["wordprocessingml.document.main"]
         if not main:
             raise UnreadableFile(TextProblem.DAMAGED)
-        for part in _checked(packed, [*main, *beside]):
+        for part in _require_readable(packed, [*main, *beside]):
             yield from _pieces(packed, part, _Elements("p", end="\n"))
 
 
 def xlsx_text(file: BinaryIO) -> Iterator[str]:
-    """
-    :raises UnreadableFile: for a part with a password, or more than this unpacks
-    """
+    """:raises UnreadableFile:"""
     with zipfile.ZipFile(file) as packed:
         parts = _parts(packed)
         sheets = sorted(parts["spreadsheetml.worksheet"], key=lambda name: (len(name), name))
         strings: list[str] = []
-        for part in _checked(packed, [*parts["spreadsheetml.sharedStrings"], *sheets]):
+        for part in _require_readable(packed, [*parts["spreadsheetml.sharedStrings"], *sheets]):
             if part not in sheets:
                 strings += _pieces(packed, part, _Elements("si"))
             else:
@@ -54,28 +45,26 @@ def pptx_text(file: BinaryIO) -> Iterator[str]:
     with zipfile.ZipFile(file) as packed:
         parts = _parts(packed)
         slides = sorted(parts["presentationml.slide"], key=lambda name: (len(name), name))
-        for part in _checked(packed, [*slides, *parts["presentationml.notesSlide"]]):
+        for part in _require_readable(packed, [*slides, *parts["presentationml.notesSlide"]]):
             yield from _pieces(packed, part, _Elements("p", end="\n"))
 
 
 def open_document_text(file: BinaryIO) -> Iterator[str]:
-    """
-    :raises UnreadableFile: for a file with a password, or more than this unpacks
-    """
+    """:raises UnreadableFile:"""
     with zipfile.ZipFile(file) as packed:
         if b"encryption-data" in packed.read("META-INF/manifest.xml"):
             raise UnreadableFile(TextProblem.PASSWORD)
-        for part in _checked(packed, ["content.xml", *({"styles.xml"} & set(packed.namelist()))]):
+        for part in _require_readable(packed, ["content.xml", *({"styles.xml"} & set(packed.namelist()))]):
             yield from _pieces(packed, part, _Elements("p", end="\n", takes_all=True))
 
 
 def _parts(packed: zipfile.ZipFile) -> dict[str, list[str]]:
-    """Return the names of the parts by their content type, without what all these have in common."""
+    """Return names by the distinguishing part of the content type."""
     names = {f"/{name}".lower(): name for name in packed.namelist()}
-    [listing] = _checked(packed, [names[_TYPES]])
+    [listing] = _require_readable(packed, [names[_TYPES]])
     types = {
-        (given.get("PartName") or given.get("Extension") or "").lower(): given.get("ContentType", "")
-        for given in ET.fromstring(packed.read(listing))  # noqa: S314  expat is bounded
+        (element.get("PartName") or element.get("Extension") or "").lower(): element.get("ContentType", "")
+        for element in ET.fromstring(packed.read(listing))  # noqa: S314  expat is bounded
     }
     parts = defaultdict(list)
     for name, stored in names.items():
@@ -84,7 +73,7 @@ def _parts(packed: zipfile.ZipFile) -> dict[str, list[str]]:
     return parts
 
 
-def _checked(packed: zipfile.ZipFile, names: Sequence[str]) -> Sequence[str]:
+def _require_readable(packed: zipfile.ZipFile, names: Sequence[str]) -> Sequence[str]:
     parts = [packed.getinfo(name) for name in names]
     if any(part.flag_bits & 1 for part in parts):
         raise UnreadableFile(TextProblem.PASSWORD)
@@ -95,15 +84,12 @@ def _checked(packed: zipfile.ZipFile, names: Sequence[str]) -> Sequence[str]:
 
 class _Elements:
     """
-    Takes the text out of one part, paragraph by paragraph or cell by cell; numbers and days as the file has them.
-
-    :param piece: the element whose text makes one piece, without its namespace
-    :param strings: texts that cells name by their number
-    :param takes_all: also text outside the elements for it, as OpenDocument has it
+    :param strings: texts that cells reference by number
+    :param takes_all: also text outside of text elements (OpenDocument)
     """
 
     def __init__(self, piece: str, *, end: str = "", strings: Sequence[str] = (), takes_all: bool = False) -> None:
-        self.found: list[str] = []
+        self.pieces: list[str] = []
         self._piece, self._end, self._strings = piece, end, strings
         self._parts: list[str] = []
         self._is_text, self._names_string, self._fallbacks = takes_all, False, 0
@@ -111,7 +97,7 @@ class _Elements:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(" ")[2]
-        self._fallbacks += name == "Fallback"  # the same once more, for old programs
+        self._fallbacks += name == "Fallback"  # a copy for old programs
         self._is_text = self._takes_all or (name in {"t", "v"} and not self._fallbacks)
         if name == "c":
             self._names_string = attributes.get("t") == "s"
@@ -129,24 +115,24 @@ class _Elements:
         if name == "v" and self._names_string:
             self._parts = [self._strings[int("".join(self._parts))]]
         elif name in {self._piece, "h"}:  # h: a heading of OpenDocument
-            self.found.append("".join(self._parts) + self._end)
+            self.pieces.append("".join(self._parts) + self._end)
             self._parts = []
 
 
 def _pieces(packed: zipfile.ZipFile, part: str, elements: _Elements) -> Iterator[str]:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartDoctypeDeclHandler = _refuse_doctype
     parser.StartElementHandler, parser.EndElementHandler = elements.start, elements.end
     parser.CharacterDataHandler = elements.text
     with packed.open(part) as stream:
         while chunk := stream.read(_CHUNK):
             parser.Parse(chunk)
-            yield from elements.found
-            elements.found.clear()
-    parser.Parse(b"", True)  # noqa: FBT003  that was all
-    yield from elements.found
+            yield from elements.pieces
+            elements.pieces.clear()
+    parser.Parse(b"", True)  # noqa: FBT003  end of the document
+    yield from elements.pieces
 
 
-def _refuse(*_: object) -> None:
+def _refuse_doctype(*_: object) -> None:
     raise UnreadableFile(TextProblem.DAMAGED)

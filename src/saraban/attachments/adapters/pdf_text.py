@@ -1,9 +1,7 @@
 """
-The text of a PDF, page by page, as PDFium reads it; runs in the child process of `text_reader`.
+Text of a PDF by page, read by PDFium.
 
-PDFium sorts the pieces of a line by where they begin. Programs that draw each Thai vowel and tone mark as a piece of its own
-(browsers, LibreOffice) put it behind the next letter that way, so a page with Thai is put together again in the order in which
-it is drawn.
+PDFium sorts pieces by their left edge, which misplaces Thai marks; a page with Thai is assembled in drawing order.
 """
 
 import ctypes
@@ -20,20 +18,20 @@ from typing import BinaryIO, NamedTuple
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
-from saraban.attachments.domain import TextProblem, UnreadableFile, holds_thai
+from saraban.attachments.domain import TextProblem, UnreadableFile, has_thai
 
-_SPACE, _LINE = 0.28, 0.5  # of the size of the letters: how far pieces of one word, and of one line, are apart at most
-_FEW_LETTERS = 100  # what a scanner or a fax writes beside the picture of a page
+_SPACE, _LINE = 0.28, 0.5  # maximum distance in letter sizes within a word, and within a line
+_FEW_LETTERS = 100  # a scanner or a fax may print so many beside the picture of a page
 
-_GAP = "\0"  # between two letters of a piece, made up by PDFium
+_GAP = "\0"  # made up by PDFium between two letters of a piece
 _THAI_GAP = re.compile(f"(?<=[\u0e01-\u0e4e]){_GAP}(?=[\u0e01-\u0e4e])")
 _NO_LETTERS = re.compile(f"[\\s{_GAP}\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+")  # gaps, and marks above or below a letter
-# Where a line ends Thai has no space, and a number that goes on has none.
+# A line break in Thai, or in a number after a hyphen, is not a space.
 _WRAPPED = re.compile("(?<=[\u0e01-\u0e4e])\r\n(?=[\u0e01-\u0e4e])|(?<=\\w-)\r\n(?=\\w)")
-# So PDFium calls a hyphen at the end of a line: a hyphen of a number, unless the word goes on in small letters.
+# PDFium's hyphen at the end of a line: part of a number, unless the word continues in lower case.
 _HYPHEN = re.compile("[\x02\ufffe](?:\r\n)?(?=([0-9A-Z\u0e01-\u0e4e])?)")
 
-# Fonts from before Unicode have Thai under the codes of windows-874, which read as Latin letters, or as private ones.
+# Fonts from before Unicode have Thai under windows-874 codes, which PDFium reads as Latin or private letters.
 _OLD_THAI = {
     high + code: bytes([code]).decode("cp874")
     for high in (0, 0xF000)
@@ -41,14 +39,12 @@ _OLD_THAI = {
 }
 _OLD_LETTER = f"[{''.join(map(chr, _OLD_THAI))}]"
 _OLD_WORD = re.compile(f"{_OLD_LETTER}+(?:-+{_OLD_LETTER}+)*")
-# The code of yo ying is a hyphen to PDFium.
+# PDFium reads the code of yo ying as a hyphen.
 _YO_YING = re.compile("(?<=[\u0e01-\u0e4e])-++(?![0-9A-Za-z])|(?<!-)-++(?=[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")
 
 
 def pdf_text(file: BinaryIO) -> Iterator[str]:
-    """
-    :raises UnreadableFile: when it needs a password or is none; behind the last page, when most pages cannot be read
-    """
+    """:raises UnreadableFile: also at the end, when most pages cannot be read"""
     try:
         document = pdfium.PdfDocument(file.read())
     except pdfium.PdfiumError as error:
@@ -59,7 +55,7 @@ def pdf_text(file: BinaryIO) -> Iterator[str]:
         try:
             page = document[number]
             yield from _texts_of_annotations(page)
-            if raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS:  # how annotations look
+            if raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS:  # include annotations
                 page.close()
                 page = document[number]
             text_page = page.get_textpage()
@@ -67,9 +63,9 @@ def pdf_text(file: BinaryIO) -> Iterator[str]:
             continue  # the other pages can be read
         text = text_page.get_text_range()
         problems[_page_problem(page, text_page, text)] += 1
-        if holds_thai(read_old_thai(text)):
+        if has_thai(read_old_thai(text)):
             text = read_old_thai("\r\n".join(_lines(page, text_page)))
-        yield _WRAPPED.sub("", _HYPHEN.sub(lambda found: "-" if found[1] else "", text)) + "\n"
+        yield _WRAPPED.sub("", _HYPHEN.sub(lambda match: "-" if match[1] else "", text)) + "\n"
         text_page.close()
         page.close()
     readable = problems.pop(None, 0)
@@ -79,9 +75,10 @@ def pdf_text(file: BinaryIO) -> Iterator[str]:
 
 
 def read_old_thai(text: str) -> str:
-    """Return a text whose Latin letters are mostly Thai ones of windows-874 in Thai, any other as it is."""
+    """Convert Latin letters that are mostly windows-874 Thai."""
     words = _OLD_WORD.findall(text)
-    thai = [word for word in words if len(word) > 3 and len(set(word)) > 2]  # no language has so many accents in a row
+    # No language has so many accents in sequence.
+    thai = [word for word in words if len(word) > 3 and len(set(word)) > 2]
     if 2 * sum(map(len, thai)) <= sum(map(len, words)):
         return text
     return _YO_YING.sub(lambda hyphens: "ญ" * len(hyphens[0]), text.translate(_OLD_THAI))
@@ -90,7 +87,7 @@ def read_old_thai(text: str) -> str:
 def _page_problem(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> TextProblem | None:
     letters = sum(map(len, text.split()))
     unknown = sum(raw.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in range(text_page.count_chars()))
-    if 3 * unknown > letters:  # then hardly a word can be found
+    if 3 * unknown > letters:  # hardly a word could be searched
         return TextProblem.NO_UNICODE
     if letters >= _FEW_LETTERS:
         return None
@@ -112,11 +109,10 @@ def _picture_area(drawn: raw.FPDF_PAGEOBJECT) -> float:
 
 
 def _texts_of_annotations(page: pdfium.PdfPage) -> Iterator[str]:
-    """Return what was typed into the fields of a form, and what stamps and notes say."""
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         note = raw.FPDFPage_GetAnnot(page, index)
         key = b"V" if raw.FPDFAnnot_GetSubtype(note) == raw.FPDF_ANNOT_WIDGET else b"Contents"
-        if raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING:  # a box that is ticked has a name
+        if raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING:  # a ticked box has a name instead
             yield _utf16(partial(raw.FPDFAnnot_GetStringValue, note, key)) + "\n"
         raw.FPDFPage_CloseAnnot(note)
 
@@ -129,12 +125,7 @@ def _utf16(get: Callable[[object, int], int]) -> str:
 
 
 class _Piece(NamedTuple):
-    """
-    What is drawn at once, seen along the line in which it is written, whichever way that runs.
-
-    :param span: of the marked content whose text replaces that of its pieces, None outside one
-    :param size: of its letters
-    """
+    """:param span: marked content whose text replaces that of its pieces"""
 
     text: str
     span: int | None
@@ -146,7 +137,6 @@ class _Piece(NamedTuple):
 
 
 def _lines(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage) -> Iterator[str]:
-    """Return the lines of a page in the order in which it draws them; at last, the text of what it does not draw itself."""
     texts = _texts_of_objects(text_page)
     line: list[_Piece] = []
     for drawn in _text_objects(page):
@@ -154,25 +144,26 @@ def _lines(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage) -> Iterator[str]
         if piece and line and piece.span is not None and piece.span == line[-1].span:
             line[-1] = line[-1]._replace(right=max(line[-1].right, piece.right))
             continue
-        if line and (piece is None or _is_elsewhere(line[-1], piece)):
-            yield _joined(line)
+        if line and (piece is None or _starts_new_line(line[-1], piece)):
+            yield _join_line(line)
             line = []
         if piece:
             line.append(piece)
     if line:
-        yield _joined(line)
+        yield _join_line(line)
     yield from (text.replace(_GAP, " ") for text in texts.values())
 
 
 def _texts_of_objects(text_page: pdfium.PdfTextPage) -> dict[int, str]:
-    found: dict[int, str] = {}
+    text_of_object: dict[int, str] = {}
     for address, letters in groupby(_letters(text_page), key=itemgetter(0)):
-        found[address] = found.get(address, "") + "".join(letter for _, letter in letters).rstrip(_GAP)
-    return found
+        text = "".join(letter for _, letter in letters).rstrip(_GAP)
+        text_of_object[address] = text_of_object.get(address, "") + text
+    return text_of_object
 
 
 def _letters(text_page: pdfium.PdfTextPage) -> Iterator[tuple[int, str]]:
-    """Return each letter with the object that draws it; a space or an end of line that PDFium made up is a gap."""
+    """Yield letters with their objects; spaces made up by PDFium are gaps."""
     address = 0
     for index in range(text_page.count_chars()):
         drawn = raw.FPDFText_GetTextObject(text_page, index)
@@ -185,19 +176,19 @@ def _letters(text_page: pdfium.PdfTextPage) -> Iterator[tuple[int, str]]:
 
 
 def _text_objects(page: pdfium.PdfPage) -> Iterator[raw.FPDF_PAGEOBJECT | None]:
-    """Return the texts on a page in the order in which they are drawn; None where a form begins or ends."""
+    """Yield None where a form begins or ends."""
     for index in range(raw.FPDFPage_CountObjects(page)):
-        yield from _texts_within(raw.FPDFPage_GetObject(page, index))
+        yield from _nested_text_objects(raw.FPDFPage_GetObject(page, index))
 
 
-def _texts_within(drawn: raw.FPDF_PAGEOBJECT) -> Iterator[raw.FPDF_PAGEOBJECT | None]:
+def _nested_text_objects(drawn: raw.FPDF_PAGEOBJECT) -> Iterator[raw.FPDF_PAGEOBJECT | None]:
     kind = raw.FPDFPageObj_GetType(drawn)
     if kind == raw.FPDF_PAGEOBJ_TEXT:
         yield drawn
     elif kind == raw.FPDF_PAGEOBJ_FORM:
         yield None
         for index in range(raw.FPDFFormObj_CountObjects(drawn)):
-            yield from _texts_within(raw.FPDFFormObj_GetObject(drawn, index))
+            yield from _nested_text_objects(raw.FPDFFormObj_GetObject(drawn, index))
         yield None
 
 
@@ -212,7 +203,7 @@ def _piece(drawn: raw.FPDF_PAGEOBJECT, text: str) -> _Piece:
     x, y = _MATRIX.a / scale, _MATRIX.b / scale
     left, right = sorted((_CORNERS.x1 * x + _CORNERS.y1 * y, _CORNERS.x2 * x + _CORNERS.y2 * y))
     if not text and left == right:
-        text = " "  # drawn without ink
+        text = " "  # an invisible piece
     span = _span(drawn)
     return _Piece(
         text if span is None else _actual_text(span),
@@ -243,7 +234,7 @@ def _actual_text(span: raw.FPDF_PAGEOBJECTMARK) -> str:
     return text.decode("utf-16", "ignore") if text.startswith((b"\xfe\xff", b"\xff\xfe")) else text.decode("latin-1")
 
 
-def _is_elsewhere(last: _Piece, piece: _Piece) -> bool:
+def _starts_new_line(last: _Piece, piece: _Piece) -> bool:
     return (
         piece.course != last.course
         or abs(piece.base - last.base) > _LINE * max(last.size, piece.size)
@@ -251,19 +242,19 @@ def _is_elsewhere(last: _Piece, piece: _Piece) -> bool:
     )
 
 
-def _joined(line: list[_Piece]) -> str:
-    """Return the text of a line. Where it is drawn letter by letter, gaps that most letters have are no spaces."""
+def _join_line(line: list[_Piece]) -> str:
+    """Join a line; if most letters have gaps, gaps are not spaces."""
     gaps, right = [0.0], line[0].right
     for last, piece in pairwise(line):
         right = max(right, last.right)
         gaps.append(piece.left - right)
     drawn = "".join(piece.text for piece in line)
-    usual, space = 0.0, " "
+    usual_gap, space = 0.0, " "
     if 2 * (len(line) + drawn.count(_GAP)) > len(_NO_LETTERS.sub("", drawn)):
-        least = _SPACE * line[0].size if _GAP in drawn else 0.0
-        usual, space = min(max(median_low(gaps), least), line[0].size), ""
+        least_gap = _SPACE * line[0].size if _GAP in drawn else 0.0
+        usual_gap, space = min(max(median_low(gaps), least_gap), line[0].size), ""
     parts = (
-        f" {piece.text}" if gap > usual + _SPACE * piece.size else piece.text
+        f" {piece.text}" if gap > usual_gap + _SPACE * piece.size else piece.text
         for gap, piece in zip(gaps, line, strict=True)
     )
     return _THAI_GAP.sub("", "".join(parts)).replace(_GAP, space)

@@ -1,4 +1,4 @@
-"""The text of text files, mails and old workbooks; runs in the child process of `text_reader`."""
+"""Text of text files, mails and old workbooks."""
 
 import re
 from collections.abc import Iterator
@@ -19,11 +19,10 @@ _MSG_TEXT: Final = re.compile("__substg1\\.0_(?:0037|0C1A|0C1F|0E03|0E04|1000|10
 
 
 def plain_text(file: BinaryIO) -> Iterator[str]:
-    yield _decoded(file.read())
+    yield _decode(file.read())
 
 
-def _decoded(content: bytes) -> str:
-    """Decode UTF-8, UTF-16 with its mark, or else what Thai Windows writes."""
+def _decode(content: bytes) -> str:
     if content.startswith(UTF_16):
         return content.decode("utf-16", "replace")
     try:
@@ -43,7 +42,7 @@ def mail_text(file: BinaryIO) -> Iterator[str]:
         if name := part.get_filename():
             yield f"{name}\n"
         elif part.get_content_maintype() == "text":
-            with suppress(LookupError):  # an encoding that nobody knows
+            with suppress(LookupError):  # an unknown encoding
                 text = part.get_content()
                 yield (_html_text(text) if part.get_content_subtype() == "html" else text) + "\n"
 
@@ -55,10 +54,10 @@ def _html_text(html: str) -> str:
 def msg_text(file: BinaryIO) -> Iterator[str]:
     with OleFileIO(file) as mail:
         for path in mail.listdir():
-            if found := _MSG_TEXT.fullmatch(path[-1]):
+            if match := _MSG_TEXT.fullmatch(path[-1]):
                 content = mail.openstream(path).read()
-                text = content.decode("utf-16-le", "replace") if found[1] == "001F" else _decoded(content)
-                yield (_html_text(text) if found[1] == "0102" else text) + "\n"
+                text = content.decode("utf-16-le", "replace") if match[1] == "001F" else _decode(content)
+                yield (_html_text(text) if match[1] == "0102" else text) + "\n"
 
 
 def xls_text(file: BinaryIO) -> Iterator[str]:

@@ -1,7 +1,4 @@
-"""
-Files, without any I/O: where their bytes lie, which names and kinds are taken, what others see of one, how it is downloaded,
-and what is kept of the text inside.
-"""
+"""Storage interface, file names and kinds, downloads, and searchable text."""
 
 import re
 import struct
@@ -35,33 +32,26 @@ T = TypeVar("T")
 
 
 class Storage(Protocol):
-    """Keys are text with `/` between the parts; none ever comes from a user."""
+    """Keys are text with `/` between the parts; users never choose them."""
 
     async def write(self, key: str, chunks: AsyncIterator[bytes]) -> None:
-        """Store all chunks under `key`, or nothing when the iterator raises."""
+        """Store all chunks, or nothing when the iterator raises."""
         ...
 
     def read(self, key: str, *, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
-        """
-        Return the bytes from `start` on, in chunks.
-
-        :raises FileNotFoundError: when nothing lies under `key`, at the first chunk
-        """
+        """:raises FileNotFoundError: at the first chunk"""
         ...
 
     async def examine(self, key: str, look: Callable[[BinaryIO], T]) -> T:
-        """Run `look` on the stored bytes, off the event loop."""
+        """Run `look` in a thread."""
         ...
 
     async def holds(self, key: str) -> bool: ...
 
-    async def delete(self, key: str) -> None:
-        """Remove what lies under `key`, if anything does."""
-        ...
+    async def delete(self, key: str) -> None: ...
 
 
 def storage_key(public_id: UUID, *, day: date) -> str:
-    """Return the place of a file for all its life: being claimed moves no bytes."""
     return f"files/{day:%Y/%m}/{public_id}"
 
 
@@ -71,9 +61,9 @@ FILE_FIELD = "/file"
 
 def acceptable_file_name(sent: str) -> str:
     """
-    Return the name a file is kept under: the last part of a path, in the one spelling of `kit.text`.
+    Return the last part of a path, in the normal spelling.
 
-    :raises Invalid: when it cannot be kept
+    :raises Invalid:
     """
     name = fold(re.split(r"[/\\]", sent)[-1], FILE_FIELD).strip().rstrip(".")
     if not name.strip("."):
@@ -88,7 +78,7 @@ def acceptable_file_name(sent: str) -> str:
 
 
 def detect_kind(file: BinaryIO) -> FileKind | None:
-    """Return the kind that the content shows, None for one that is not taken."""
+    """Return None for content that is not accepted."""
     file.seek(0)
     head = file.read(16)
     if head.startswith(b"%PDF-"):
@@ -99,9 +89,9 @@ def detect_kind(file: BinaryIO) -> FileKind | None:
     return PDF if kind in (None, TXT) and _has_late_pdf_header(file) else kind
 
 
-# What scanners, printers and mail programs write before a PDF begins with none of these, which others open: programs, scripts,
-# pages, archives, pictures, and documents of other kinds.
-_OTHERS = re.compile(
+# Beginnings of programs, scripts, pages, archives, pictures and other documents; text that scanners, printers and mail
+# programs write before a PDF does not begin like them.
+_OTHER_FORMATS = re.compile(
     rb"\s*(?:MZ|\x7fELF|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe|#!|@echo|<|\{\\rtf|\xd0\xcf\x11\xe0|PK|Rar!|7z\xbc|\x1f\x8b|MSCF"
     rb"|GIF8|RIFF|II\*|MM\0)",
     re.IGNORECASE,
@@ -110,17 +100,19 @@ _PDF_HEADER = re.compile(rb"%PDF-[12]\.[0-9]")
 
 
 def _has_late_pdf_header(file: BinaryIO) -> bool:
-    """Readers look for the begin of the header in the first 1,024 bytes of a file, and for its end in the last ones."""
+    """Accept a PDF header within 1,024 bytes, like readers."""
     file.seek(0)
     head = file.read(1024 + len("PDF-1.4"))
     file.seek(max(0, file.seek(0, 2) - 2048))
     return (
-        not _OTHERS.match(head.lstrip(b"\xef\xbb\xbf")) and bool(_PDF_HEADER.search(head)) and b"%%EOF" in file.read()
+        not _OTHER_FORMATS.match(head.lstrip(b"\xef\xbb\xbf"))
+        and bool(_PDF_HEADER.search(head))
+        and b"%%EOF" in file.read()
     )
 
 
 def _recognise_archive(file: BinaryIO, open_document: FileKind | None) -> FileKind | None:
-    """Office files are archives too; the content types of their parts tell them apart, whatever the parts are called."""
+    """Recognize Office files by the content types of their parts."""
     entries = _entries(file)
     if entries is not None and open_document is not None:
         return MACROS if _SCRIPTS in entries else open_document
@@ -132,25 +124,24 @@ def _recognise_archive(file: BinaryIO, open_document: FileKind | None) -> FileKi
     if _MACROS in entries or _ACTIVE.search(content_types):
         return MACROS
     kinds = [_MAIN_PARTS[part] for part in set(content_types.lower().split(b"\n")) & _MAIN_PARTS.keys()]
-    return kinds[0] if len(kinds) == 1 else None  # programs differ in which of two they open
+    return kinds[0] if len(kinds) == 1 else None  # programs differ in which of the two they open
 
 
 def _content_types(file: BinaryIO, method: int, size: int, offset: int) -> bytes | None:
-    """Return the content types of the parts of an office file, None when they cannot be read."""
     file.seek(offset)
     lengths = struct.unpack("<26x2H", file.read(30).ljust(30, b"\0"))
     file.seek(offset + 30 + sum(lengths))
     packed = file.read(min(size, _MOST_CONTENT_TYPES))
     try:
         text = zlib.decompressobj(-15).decompress(packed, _MOST_CONTENT_TYPES) if method else packed
-        return "\n".join(one.get("ContentType", "") for one in ET.fromstring(text)).encode()  # noqa: S314  expat is bounded
+        return "\n".join(part.get("ContentType", "") for part in ET.fromstring(text)).encode()  # noqa: S314  expat is bounded
     except (zlib.error, ET.ParseError, ValueError, LookupError):
         return None
 
 
 _CONTENT_TYPES, _MACROS, _SCRIPTS = b"[content_types].xml", b"vba", b"basic"
 _MAIN_PARTS = {f"{kind.mime_type}.main+xml".encode(): kind for kind in (DOCX, XLSX, PPTX)}
-_ACTIVE = re.compile(rb"vba|macro|activex", re.IGNORECASE)  # in content types, whatever a part is called
+_ACTIVE = re.compile(rb"vba|macro|activex", re.IGNORECASE)  # in content types, because names can differ
 _ACTIVE_PART = re.compile(rb"(?:^|/)vba(?:project|data)[^/]*$|^xl/macrosheets/|^(?:word|xl|ppt)/activex/")
 _SCRIPT_PART = re.compile(rb"^basic/[^/]+/(?!script-lb|dialog-lb)|^scripts/.")  # of an OpenDocument file
 _MOST_CONTENT_TYPES = 4 * 1024 * 1024
@@ -159,11 +150,7 @@ _ENTRY = struct.Struct("<4s6H3L5H2L")
 
 
 def _entries(file: BinaryIO) -> "Entries | None":
-    """
-    Return those entries of an archive that decide its kind, by their names in lower case; None when it has no readable directory.
-
-    Read by hand, because the standard library makes an object for each entry: an archive of 50 MB can list a million.
-    """
+    """Parse by hand: the standard library creates up to a million objects."""
     size = file.seek(0, 2)
     file.seek(max(0, size - 65557))
     tail = file.read()
@@ -174,14 +161,14 @@ def _entries(file: BinaryIO) -> "Entries | None":
     if offset + length > size or place + _END.size + comment != len(tail):
         return None
     file.seek(offset)
-    return _telling_entries(file.read(length), count)
+    return _deciding_entries(file.read(length), count)
 
 
 Entries = dict[bytes, tuple[int, int, int]]  # method, packed size and place
 
 
-def _telling_entries(directory: bytes, count: int) -> Entries | None:
-    found: Entries = {}
+def _deciding_entries(directory: bytes, count: int) -> Entries | None:
+    entries: Entries = {}
     place = 0
     for _ in range(count):
         if len(directory) - place < _ENTRY.size or not directory.startswith(b"PK\x01\x02", place):
@@ -189,22 +176,19 @@ def _telling_entries(directory: bytes, count: int) -> Entries | None:
         fields = _ENTRY.unpack_from(directory, place)
         name_length, extra, comment = fields[10:13]
         name = directory[place + _ENTRY.size : place + _ENTRY.size + name_length].lower()
-        if name in found:
+        if name in entries:
             return None  # programs differ in which of the two they open
         if name == _CONTENT_TYPES or _ACTIVE_PART.search(name):
-            found[name if name == _CONTENT_TYPES else _MACROS] = fields[4], fields[8], fields[16]
+            entries[name if name == _CONTENT_TYPES else _MACROS] = fields[4], fields[8], fields[16]
         elif _SCRIPT_PART.search(name):
-            found[_SCRIPTS] = fields[4], fields[8], fields[16]
+            entries[_SCRIPTS] = fields[4], fields[8], fields[16]
         place += _ENTRY.size + name_length + extra + comment
-    return found
+    return entries
 
 
 @dataclass(frozen=True, slots=True)
 class AttachmentRow:
-    """
-    :param id: for use inside the process only
-    :param workflow_history_id: of the step it came with, None for a document's own file
-    """
+    """`workflow_history_id` is None for a document's own file."""
 
     id: int
     public_id: UUID
@@ -242,7 +226,7 @@ class ByteSpan:
 
 
 class RangeNotSatisfiable(DomainError):
-    """The `Range` that was asked for begins behind the file's last byte; `Content-Range` says how long the file is."""
+    """The requested `Range` begins behind the file's last byte; `Content-Range` contains the file's length."""
 
     kind, code = ErrorKind.BEYOND, "RANGE_NOT_SATISFIABLE"
     says = Text("ช่วงที่ขออยู่นอกไฟล์ ({size} ไบต์)", "The range lies outside the file ({size} bytes).")
@@ -251,9 +235,9 @@ class RangeNotSatisfiable(DomainError):
 
 def byte_range(header: str | None, *, size: int) -> ByteSpan | None:
     """
-    Return the one range that was asked for; None means the whole file, also for what is not understood.
+    Return the range; None for the whole file, also if it is not understood.
 
-    :raises RangeNotSatisfiable: when nothing of the range is in the file
+    :raises RangeNotSatisfiable:
     """
     match = _RANGE.fullmatch((header or "").strip())
     if not match or not any(match.groups()):
@@ -274,7 +258,6 @@ def byte_range(header: str | None, *, size: int) -> ByteSpan | None:
 
 
 def same_tag(header: str | None, tag: str) -> bool:
-    """Return whether an `If-None-Match` or `If-Range` header names `tag`; weak marks are looked through."""
     if header is None:
         return False
     listed = {part.strip().removeprefix("W/") for part in header.split(",")}
@@ -282,7 +265,6 @@ def same_tag(header: str | None, tag: str) -> bool:
 
 
 def content_disposition(name: str, *, inline: bool) -> str:
-    """Return the header of RFC 6266: an ASCII name for old clients, the real one after RFC 5987."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     plain = re.sub(r'["\\%;]', "_", plain).strip()
     if not plain.rpartition(".")[0].strip("-_ ."):
@@ -291,14 +273,12 @@ def content_disposition(name: str, *, inline: bool) -> str:
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-# A thousand close pages, and three megabytes at most of a statement that MariaDB takes up to 16 of. What stands behind is not searched.
+# Characters: a thousand pages, at most 3 MB of a statement, for which MariaDB allows 16. The rest is not searched.
 MOST_TEXT = 1_000_000
 
 
 class TextProblem(StrEnum):
-    """Why the text of a file cannot be searched, or not all of it."""
-
-    PASSWORD = "password"  # noqa: S105  the reason, and no secret
+    PASSWORD = "password"  # noqa: S105  not a secret
     DAMAGED = "damaged"
     NO_TEXT = "no_text"
     NO_UNICODE = "no_unicode"
@@ -312,14 +292,11 @@ class TextProblem(StrEnum):
 
 
 def text_problem(mime_type: str, stored: str | None) -> TextProblem | None:
-    """Return why the text of a file cannot be searched; a file of a kind without text is never read."""
     kind = BY_MIME_TYPE.get(mime_type)
     return TextProblem(stored) if stored else TextProblem.KIND if kind and not kind.has_text else None
 
 
 class UnreadableFile(Exception):
-    """The text of a file cannot be had."""
-
     def __init__(self, problem: TextProblem) -> None:
         super().__init__(problem.value)
         self.problem = problem
@@ -327,31 +304,28 @@ class UnreadableFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """
-    :param problem: the reason where there is no text, or not all of it
-    """
+    """`problem` tells why there is no text, or not all of it."""
 
     text: str = ""
     problem: TextProblem | None = None
 
 
-# Controls but spaces, what has no shape or no meaning of its own, halves of surrogate pairs.
+# Control characters, invisible and private characters, surrogates.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufeff"
     "\ufff0-\uffff]"
 )
-# Thai fonts of Windows have marks that stand lower or further left under these codes, and PDFs name them so.
+# Thai fonts of Windows have shifted marks under these codes, and PDFs contain the codes.
 _THAI_GLYPHS = dict(zip(range(0xF700, 0xF71B), "ฐิีึื่้๊๋์่้๊๋์ญัํ็่้๊๋์ฺุู", strict=True))
-_TONE_INSIDE_SARA_AM = re.compile("\u0e4d([\u0e48-\u0e4b])\u0e32")  # as it is drawn, not as it is typed
-_TORN_OFF = re.compile(" (?=[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")  # no Thai word begins with these
+_TONE_INSIDE_SARA_AM = re.compile("\u0e4d([\u0e48-\u0e4b])\u0e32")  # in drawing order instead of typing order
+_SEPARATED_MARK = re.compile(" (?=[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")  # no Thai word begins with these
 
 
-def holds_thai(text: str) -> bool:
+def has_thai(text: str) -> bool:
     return re.search("[\u0e01-\u0e5b]", text) is not None
 
 
-def searchable_text(found: str) -> str:
-    """Return what is kept of a file's text: visible letters in the one spelling of `kit.text`, one space between words."""
-    visible = _INVISIBLE.sub("", found.translate(_THAI_GLYPHS))
-    joined = _TORN_OFF.sub("", " ".join(visible.split()))
+def searchable_text(text: str) -> str:
+    visible = _INVISIBLE.sub("", text.translate(_THAI_GLYPHS))
+    joined = _SEPARATED_MARK.sub("", " ".join(visible.split()))
     return fold_stored(_TONE_INSIDE_SARA_AM.sub("\\1\u0e33", joined))

@@ -1,4 +1,4 @@
-"""The kinds of files that are taken: their names, and how their content shows them. A row of data each."""
+"""The accepted kinds of files, their extensions and content."""
 
 import re
 from collections.abc import Collection
@@ -28,11 +28,9 @@ _ACTIVE_TEXT: Final = re.compile(rb"(?i)\s*(?:#!|<(?:!doctype|html|head|body|svg
 @dataclass(frozen=True, slots=True)
 class FileKind:
     """
-    :param head: pattern of its first bytes
-    :param streams: names at the root of an OLE2 file that show the kind, in lower case
-    :param shared: extensions of other kinds that the same content may have
-    :param inline: a browser may show it without running anything of the file's in our name
-    :param has_text: its text can be searched
+    :param streams: lower-case root names of an OLE2 file
+    :param shared: further extensions for the same content
+    :param inline: safe to show in a browser
     """
 
     code: str
@@ -82,31 +80,27 @@ BY_MIME_TYPE: Final = {kind.mime_type: kind for kind in KINDS}
 
 
 def by_name(name: str) -> FileKind | None:
-    """Return the kind that the extension of `name` claims, None for one that is not taken."""
     stem, dot, extension = name.rpartition(".")
     return BY_EXTENSION.get(extension.lower()) if stem and dot else None
 
 
 def kind_by_content(file: BinaryIO) -> FileKind | None:
-    """Return the kind that the content shows; of an archive, only whether it is an OpenDocument file."""
+    """Of archives, only OpenDocument is recognized."""
     file.seek(0)
     head = file.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         return _kind_of_compound(file)
-    found = next((kind for kind in KINDS if re.match(kind.head, head)), None)
-    return found or (TXT if _is_text(head) else None)
+    detected = next((kind for kind in KINDS if re.match(kind.head, head)), None)
+    return detected or (TXT if _is_text(head) else None)
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether it is UTF-16 with its mark, or a text of bytes, and neither a page nor a script."""
     is_wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     text = head.decode("utf-16" if is_wide else "latin-1", "ignore")
     return bool(text.strip()) and not _CONTROLS.search(text) and not _ACTIVE_TEXT.match(head)
 
 
 class _BoundedOle(OleFileIO):  # type: ignore[misc]
-    """An OLE2 file whose directory does not fill the memory."""
-
     def loaddirectory(self, sect: int) -> None:
         if self._open(sect, force_FAT=True).size > _MOST_DIRECTORY:
             raise OSError("The directory is too large.")
@@ -124,7 +118,7 @@ def _kind_of_compound(file: BinaryIO) -> FileKind | None:
 
 
 def kind_list(extensions: str) -> str:
-    """Return a list of extensions, commas between, as it is stored; the unknown ones are refused by name."""
+    """Normalize a list of extensions for storage."""
     words = sorted({word.lower().removeprefix(".") for word in re.split(r"[,;\s]+", extensions)} - {""})
     if unknown := ", ".join(word for word in words if word not in BY_EXTENSION):
         th, en = "ไม่รู้จักชนิดไฟล์ {value} ใช้ได้: {kinds}", "Unknown kinds: {value}. Use: {kinds}."
@@ -137,7 +131,7 @@ KindList = Annotated[str, SingleLine(255, 0), AfterValidator(lambda extensions: 
 
 @lru_cache(maxsize=64)
 def kinds_listed(extensions: str) -> tuple[FileKind, ...]:
-    """Return the kinds of a `KindList`; all of them for an empty one."""
+    """Return the kinds of a `KindList`; all for an empty one."""
     words = set(extensions.split(", "))
     return tuple(kind for kind in KINDS if not extensions or words & set(kind.extensions))
 

@@ -1,12 +1,7 @@
 """
-Files in two phases: an upload is temporary and its uploader's alone, until a document or a step claims it.
+Files: temporary and the uploader's only, until a document or step claims the row.
 
-The row of an upload comes first and is completed last, so that a broken one always leaves something the clean-up can find. Of an
-upload with an `Idempotency-Key` what the content is shows only when it has been read: the key is claimed for the name, and a
-repetition is read to its end, kept nowhere, and compared by checksum.
-
-Being claimed changes the row in the claimer's transaction and moves no bytes, so a file can neither be lost nor
-shown too early between a move and a commit. What nobody claims is removed after a day.
+The row is inserted before the bytes and completed after them, so that the clean-up finds broken uploads.
 """
 
 import hashlib
@@ -32,9 +27,9 @@ from saraban.kit.idempotency import Claim, Idempotency, KeyReused
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 
-CHECKSUM = "checksum"  # of the outcome of an operation that takes a file
-UNDER_WAY = timedelta(hours=1)
-# A claim takes its time from the request's arrival and commits later; until then the bytes must stay.
+CHECKSUM = "checksum"  # key in the outcome of an upload
+UPLOAD_TIMEOUT = timedelta(hours=1)
+# A claim uses the time of the request's arrival and commits later; until then the bytes must stay.
 GRACE = timedelta(minutes=10)
 CLEAN_UP_STEP = 100
 
@@ -52,7 +47,6 @@ class UploadRules:
         return kinds_listed(self.extensions)
 
     def extensions_in(self, project_kinds: str) -> list[str]:
-        """Return the extensions of the kinds that both the installation and a project accept."""
         accepted = kinds_listed(project_kinds)
         return [extension for kind in self.kinds if kind in accepted for extension in kind.extensions]
 
@@ -80,7 +74,10 @@ NOT_TAKEN = Text("“{name}” ไม่ใช่ไฟล์ชนิดที�
 
 
 class FileTypeRefused(DomainError):
-    """Neither the name nor a header is believed: the content must be of a taken kind, and the extension must say so."""
+    """
+    The content is not of an accepted kind, or its kind does not fit the extension. Only the content counts, not the
+    header of the request.
+    """
 
     kind, code = ErrorKind.INVALID, "FILE_TYPE_MISMATCH"
     says = Text("ชนิดไฟล์ไม่ตรงกับเนื้อหา หรือไม่อนุญาตให้อัปโหลด", "The file's type is not taken, or not what its name says.")
@@ -106,7 +103,7 @@ class UploadStream:
     size: int = 0
     digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
-    async def pour(self) -> AsyncIterator[bytes]:
+    async def read(self) -> AsyncIterator[bytes]:
         async for chunk in self.chunks:
             self.size += len(chunk)
             if self.size > self.limit:
@@ -121,28 +118,23 @@ async def upload(
     ctx: RequestContext, store: FileStore, *, name: str, chunks: AsyncIterator[bytes], claim: Claim | None = None
 ) -> AttachmentRow:
     """
-    Store a file for `caller` and give its temporary row.
+    Store a file; no transaction is open while bytes arrive.
 
-    It takes the database and not a session: two short transactions, and none is open while bytes arrive.
-
-    :param claim: completed in the second transaction
-    :raises Invalid: when the name is unfit or the file is empty
-    :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
-    :raises FileTooLarge: as soon as the limit is passed
+    :raises Invalid, FileTypeRefused, FileTooLarge:
     """
     db, storage = store.db, store.storage
     row = _new_row(acceptable_file_name(name), ctx.caller, store)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
-    await db.transact(_begin, row)
+    await db.transact(_insert, row)
     record = _UploadRecord(ctx, public_id, name, store)
     try:
         stream = UploadStream(chunks, store.rules.max_bytes)
-        await storage.write(key, stream.pour())
+        await storage.write(key, stream.read())
         await _check_kind(store, key, name)
         return await db.transact(_complete, record, stream, claim)
     except Exception as error:
         if await db.transact(_is_complete, record):
-            raise  # its COMMIT went through, though the answer to it was lost
+            raise  # the COMMIT succeeded, although its confirmation was lost
         await storage.delete(key)
         await db.transact(_abandon, record, error)
         raise
@@ -151,11 +143,7 @@ async def upload(
 async def upload_once(
     ctx: RequestContext, store: FileStore, idempotency: Idempotency, *, name: str, chunks: AsyncIterator[bytes]
 ) -> Receipt:
-    """
-    Do `upload` once for a key.
-
-    :raises KeyReused: when the key came before with another name or other content
-    """
+    """:raises KeyReused:"""
     async with idempotency.claim(Operation.of(ctx, OPERATION, {"file": acceptable_file_name(name)})) as claim:
         if claim.receipt is None:
             return _receipt(await upload(ctx, store, name=name, chunks=chunks, claim=claim))
@@ -165,11 +153,11 @@ async def upload_once(
 
 async def require_same_file(receipt: Receipt, intake: UploadStream) -> None:
     """
-    Read the file of a repetition to its end, and hold it against the one that the first request sent.
+    Read the repeated file to its end and compare it.
 
-    :raises KeyReused: when it is another
+    :raises KeyReused:
     """
-    async for _chunk in intake.pour():
+    async for _chunk in intake.read():
         pass
     if intake.digest.hexdigest() != receipt.outcome[CHECKSUM]:
         raise KeyReused(fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)])
@@ -180,22 +168,22 @@ def _receipt(row: AttachmentRow) -> Receipt:
 
 
 async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
-    """Remove expired uploads, the bytes before the row, and return their number."""
+    """Remove the bytes before the row, and return the number of files."""
     total = 0
     while True:
         async with db.reading() as session:
-            found = await repository.expired(session, before=now - GRACE, limit=CLEAN_UP_STEP)
-        if not found:
+            files = await repository.expired(session, before=now - GRACE, limit=CLEAN_UP_STEP)
+        if not files:
             return total
-        for _, key in found:
+        for _, key in files:
             await storage.delete(key)
-        await db.transact(repository.forget, [row_id for row_id, _ in found])
-        total += len(found)
+        await db.transact(repository.forget, [row_id for row_id, _ in files])
+        total += len(files)
 
 
 @dataclass(frozen=True)
 class _UploadRecord:
-    """One upload; bytes may arrive for long, so what is told of it has a moment of its own."""
+    """Audit entries have their own times, because bytes may arrive slowly."""
 
     ctx: RequestContext
     public_id: UUID
@@ -205,21 +193,23 @@ class _UploadRecord:
     async def lock_row(self, session: AsyncSession) -> Attachment | None:
         return (await repository.lock(session, public_ids=[self.public_id])).get(self.public_id)
 
-    async def note(
+    async def record_action(
         self, session: AsyncSession, action: str, *, severity: audit.Severity = audit.Severity.INFO, **details: object
     ) -> None:
-        told = {"fileName": self.name, **details}
-        entry = audit.AuditEntry(f"attachment.{action}", "attachment", str(self.public_id), told, severity=severity)
+        audit_details = {"fileName": self.name, **details}
+        entry = audit.AuditEntry(
+            f"attachment.{action}", "attachment", str(self.public_id), audit_details, severity=severity
+        )
         await audit.record(replace(self.ctx, now=self.store.clock.now()), session, entry)
 
 
 async def _check_kind(store: FileStore, key: str, name: str) -> None:
-    found = await store.storage.examine(key, domain.detect_kind)
-    if found is MACROS:
+    kind = await store.storage.examine(key, domain.detect_kind)
+    if kind is MACROS:
         th, en = "ไฟล์นี้มีมาโคร กรุณาบันทึกเป็นไฟล์ที่ไม่มีมาโคร", "The file contains macros. Save it without macros."
         raise invalid(FILE_FIELD, "macros", th, en)
-    if found is None or name.rpartition(".")[2].lower() not in found.extensions + found.shared:
-        raise FileTypeRefused(name, store.rules.kinds, found=found.code if found else None)
+    if kind is None or name.rpartition(".")[2].lower() not in kind.extensions + kind.shared:
+        raise FileTypeRefused(name, store.rules.kinds, found=kind.code if kind else None)
 
 
 def _new_row(name: str, caller: Caller, store: FileStore) -> Attachment:
@@ -236,12 +226,12 @@ def _new_row(name: str, caller: Caller, store: FileStore) -> Attachment:
         is_temporary=True,
         uploaded_by_user_id=caller.user_id,
         created_at=now,
-        expires_at=now + UNDER_WAY,
+        expires_at=now + UPLOAD_TIMEOUT,
         text_due_at=now if kind.has_text else None,
     )
 
 
-async def _begin(row: Attachment, session: AsyncSession) -> None:
+async def _insert(row: Attachment, session: AsyncSession) -> None:
     session.add(row)
     await session.flush()
 
@@ -254,15 +244,15 @@ async def _complete(
         raise invalid(FILE_FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
     row.file_size, row.checksum = stream.size, stream.digest.hexdigest()
     row.expires_at = record.store.clock.now() + timedelta(hours=record.store.rules.keep_hours)
-    await record.note(session, "upload", size=row.file_size, checksum=row.checksum)
-    done = repository.as_row(row)
+    await record.record_action(session, "upload", size=row.file_size, checksum=row.checksum)
+    completed = repository.as_row(row)
     if claim is not None:
-        await claim.complete(session, _receipt(done))
-    return done
+        await claim.complete(session, _receipt(completed))
+    return completed
 
 
 async def _is_complete(record: _UploadRecord, session: AsyncSession) -> bool:
-    """Ask under the row's lock, which waits for a COMMIT that is still under way."""
+    """Check under the row's lock, which waits for a running COMMIT."""
     row = await record.lock_row(session)
     return row is not None and row.checksum is not None
 
@@ -272,7 +262,7 @@ async def _abandon(record: _UploadRecord, session: AsyncSession, reason: Excepti
     if row is not None and row.is_temporary:
         await session.delete(row)
     if isinstance(reason, FileTypeRefused | Invalid):
-        await record.note(session, "refuse", severity=audit.Severity.WARN, reason=reason.fields[0].code)
+        await record.record_action(session, "refuse", severity=audit.Severity.WARN, reason=reason.fields[0].code)
     await session.flush()
 
 
@@ -288,7 +278,7 @@ _TOO_MANY = Text("แนบไฟล์ได้ไม่เกิน {limit} �
 
 
 class InvalidAttachments(DomainError):
-    """A file that should go with a step is not the caller's own fresh upload, is named twice, or there are too many."""
+    """A file for a step is not the caller's own unexpired upload, is named twice, or there are too many."""
 
     kind, code = ErrorKind.INVALID, "INVALID_ATTACHMENTS"
     says = Text("ไฟล์แนบบางไฟล์ไม่สามารถผูกกับขั้นตอนนี้ได้", "Some of the files cannot be attached to this step.")
@@ -303,16 +293,11 @@ async def claim(
     pointer: str,
     project_id: int | None = None,
 ) -> list[AttachmentRow]:
-    """
-    Make the caller's uploads permanent, in the order given.
-
-    :param pointer: of the list in the request, such as `/attachmentPublicIds`
-    :raises Invalid: naming each id that is not the caller's own, temporary and unexpired upload, or of no kind that the project takes
-    """
-    rows, problems = await _usable(ctx, session, public_ids, pointer, project_id)
+    """:raises Invalid: naming each file that is not the caller's upload or not accepted"""
+    rows, problems = await _lock_usable(ctx, session, public_ids, pointer, project_id)
     if problems:
         raise Invalid(f"{pointer}: some files cannot be attached.", fields=problems)
-    return await _keep(session, rows, history_id=None)
+    return await _make_permanent(session, rows, history_id=None)
 
 
 async def attach_to_step(
@@ -322,48 +307,44 @@ async def attach_to_step(
     history_id: UUID | str,
     project_id: int | None = None,
 ) -> list[AttachmentRow]:
-    """
-    Make the caller's uploads permanent as the evidence of one workflow step.
-
-    :raises InvalidAttachments: when one is not the caller's own, temporary and unexpired upload, or there are over 20
-    """
+    """:raises InvalidAttachments:"""
     if len(public_ids) > MAX_PER_STEP:
         raise InvalidAttachments(fields=[FieldProblem(STEP_FIELD, "too_many", _TOO_MANY, {"limit": MAX_PER_STEP})])
-    rows, problems = await _usable(ctx, session, public_ids, STEP_FIELD, project_id)
+    rows, problems = await _lock_usable(ctx, session, public_ids, STEP_FIELD, project_id)
     if problems:
         raise InvalidAttachments(fields=problems)
-    return await _keep(session, rows, history_id=str(history_id))
+    return await _make_permanent(session, rows, history_id=str(history_id))
 
 
 async def step_attachments(
     session: AsyncSession, history_ids: Collection[UUID | str]
 ) -> dict[str, list[AttachmentRow]]:
-    """Return the files of each step, by the text of its id; steps without files are left out."""
-    found: dict[str, list[AttachmentRow]] = {}
+    """Return files by step id."""
+    files_of_step: dict[str, list[AttachmentRow]] = {}
     for row in await repository.of_steps(session, history_ids=[str(history_id) for history_id in history_ids]):
-        found.setdefault(str(row.workflow_history_id), []).append(row)
-    return found
+        files_of_step.setdefault(str(row.workflow_history_id), []).append(row)
+    return files_of_step
 
 
-async def _usable(
+async def _lock_usable(
     ctx: RequestContext, session: AsyncSession, public_ids: Sequence[UUID], pointer: str, project_id: int | None
 ) -> tuple[list[Attachment], list[FieldProblem]]:
-    found = await repository.lock(session, public_ids=set(public_ids)) if public_ids else {}
+    rows = await repository.lock(session, public_ids=set(public_ids)) if public_ids else {}
     kinds = kinds_listed(await project_kinds(session, project_id) if public_ids else "")
-    taken, problems = {kind.mime_type for kind in kinds}, []
+    accepted, problems = {kind.mime_type for kind in kinds}, []
     for index, public_id in enumerate(public_ids):
-        row = found.get(public_id)
+        row = rows.get(public_id)
         if public_id in public_ids[:index]:
             problems.append(FieldProblem(f"{pointer}/{index}", "duplicate", _TWICE))
-        elif row is None or not _free(ctx, row):
+        elif row is None or not _is_claimable(ctx, row):
             problems.append(FieldProblem(f"{pointer}/{index}", "unknown", _UNUSABLE))
-        elif row.mime_type not in taken:
+        elif row.mime_type not in accepted:
             values = {"name": row.original_filename, "kinds": list_extensions(kinds)}
             problems.append(FieldProblem(f"{pointer}/{index}", "type_not_allowed", NOT_TAKEN, values))
-    return [found[public_id] for public_id in public_ids if public_id in found], problems
+    return [rows[public_id] for public_id in public_ids if public_id in rows], problems
 
 
-def _free(ctx: RequestContext, row: Attachment) -> bool:
+def _is_claimable(ctx: RequestContext, row: Attachment) -> bool:
     return (
         row.uploaded_by_user_id == ctx.caller.user_id
         and row.is_temporary
@@ -373,7 +354,9 @@ def _free(ctx: RequestContext, row: Attachment) -> bool:
     )
 
 
-async def _keep(session: AsyncSession, rows: list[Attachment], *, history_id: str | None) -> list[AttachmentRow]:
+async def _make_permanent(
+    session: AsyncSession, rows: list[Attachment], *, history_id: str | None
+) -> list[AttachmentRow]:
     for row in rows:
         row.is_temporary, row.expires_at, row.workflow_history_id = False, None, history_id
     await session.flush()
@@ -384,15 +367,12 @@ AccessRule = Callable[[RequestContext, AsyncSession, int], Awaitable[bool]]
 
 
 class AccessRules:
-    """The features that hold files, asked in turn; wired in `bootstrap`. Without any, nobody reads a permanent file."""
+    """Without any rule, nobody reads a permanent file."""
 
     def __init__(self) -> None:
         self._rules: list[AccessRule] = []
 
     def add(self, rule: AccessRule) -> None:
-        """
-        :param rule: (context, session, integer key of the attachment) -> may the caller read it
-        """
         self._rules.append(rule)
 
     async def allow(self, ctx: RequestContext, session: AsyncSession, *, attachment_id: int) -> bool:
@@ -403,7 +383,7 @@ class AccessRules:
 
 
 class FileUnavailable(DomainError):
-    """The row is there and the bytes are not: a restore from an incomplete backup, for example."""
+    """The file's row exists, but its content is missing, for example after a restore from an incomplete backup."""
 
     kind, code = ErrorKind.GONE, "FILE_UNAVAILABLE"
     says = Text("ไฟล์ไม่พร้อมใช้งาน", "The file is not available.")
@@ -411,9 +391,7 @@ class FileUnavailable(DomainError):
 
 
 async def find(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, rules: AccessRules) -> AttachmentRow:
-    """
-    :raises NotFound: when there is no such file, or none that the caller may know of
-    """
+    """:raises NotFound:"""
     row = await repository.by_public_id(session, public_id)
     if row is None or row.checksum is None:
         raise NotFound(f"There is no attachment {public_id}.")

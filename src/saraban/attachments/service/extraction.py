@@ -1,8 +1,7 @@
 """
-The text inside files, so that it can be searched: a worker has each read once, when it belongs to something, the newest first.
+Extract the text of files for search.
 
-A worker puts a file off while it is at it, which is its lease. One that is gone is followed by another after that time, and after
-three that were gone the file is left alone: it may be what ended them.
+A worker postpones a file while it reads it, as a lease. After three expired leases the file is given up.
 """
 
 import asyncio
@@ -26,16 +25,14 @@ ReadText = Callable[[AsyncIterator[bytes], str], Awaitable[FileText]]
 OnText = Callable[[AsyncSession, Collection[int]], Awaitable[None]]
 
 
-async def _tell_nobody(_session: AsyncSession, _attachment_ids: Collection[int]) -> None:
+async def _ignore_text(_session: AsyncSession, _attachment_ids: Collection[int]) -> None:
     pass
 
 
 class TextWorker:
     """
-    Reads the files that wait, one at a time; several may run, in one process or in many.
-
-    :param read: returns the text of a file of some MIME type, in less time than `lease`
-    :param on_text: told of the files whose text is new, in the transaction that writes it
+    :param read: must end within `lease`
+    :param on_text: called in the transaction that stores the text
     """
 
     def __init__(
@@ -46,43 +43,43 @@ class TextWorker:
         *,
         clock: Clock,
         lease: timedelta,
-        on_text: OnText = _tell_nobody,
+        on_text: OnText = _ignore_text,
     ) -> None:
         self._db, self._storage, self._read, self._clock = db, storage, read, clock
         self._lease, self._on_text = lease, on_text
         self.due = repository.any_text_waits(events.NOW)
 
     async def round(self) -> bool:
-        """Read one file, unless another worker takes it first; false when none waits."""
+        """Return False when no file waits."""
         now = self._clock.now()
         async with self._db.reading() as session:
             waiting = await repository.next_waiting_text(session, now=now)
         if waiting is None:
             return False
         file = waiting._replace(due=now + self._lease, tries=waiting.tries + 1)
-        put_off = {"text_due_at": file.due, "text_tries": file.tries}
-        if await self._db.transact(repository.settle_text, waiting, put_off):
+        lease = {"text_due_at": file.due, "text_tries": file.tries}
+        if await self._db.transact(repository.settle_text, waiting, lease):
             try:
-                found = await self._text(file)
+                text = await self._extract(file)
             except asyncio.CancelledError:
-                given_back = {"text_due_at": waiting.due, "text_tries": waiting.tries}
-                await self._db.transact(repository.settle_text, file, given_back)
+                previous = {"text_due_at": waiting.due, "text_tries": waiting.tries}
+                await self._db.transact(repository.settle_text, file, previous)
                 raise
-            await self._db.transact(self._store, file, found, now)
+            await self._db.transact(self._store, file, text, now)
         return True
 
-    async def _text(self, file: WaitingFile) -> FileText:
+    async def _extract(self, file: WaitingFile) -> FileText:
         if file.tries > MOST_TRIES:
             return FileText(problem=TextProblem.CRASHED)
         if not await self._storage.holds(file.key):
             return FileText(problem=TextProblem.MISSING)
         return await self._read(self._storage.read(file.key), file.mime_type)
 
-    async def _store(self, file: WaitingFile, session: AsyncSession, found: FileText, now: datetime) -> None:
-        if not await repository.settle_text(file, session, {"text_due_at": None, "text_problem": found.problem}):
+    async def _store(self, file: WaitingFile, session: AsyncSession, extracted: FileText, now: datetime) -> None:
+        if not await repository.settle_text(file, session, {"text_due_at": None, "text_problem": extracted.problem}):
             return
-        if found.text:
-            await repository.replace_text(session, file, found.text, now=now)
+        if extracted.text:
+            await repository.replace_text(session, file, extracted.text, now=now)
             await self._on_text(session, [file.id])
-        if found.problem:
-            log.info("file_text_problem", attachment=str(file.public_id), problem=found.problem)
+        if extracted.problem:
+            log.info("file_text_problem", attachment=str(file.public_id), problem=extracted.problem)

@@ -1,4 +1,4 @@
-"""Compares the stored files with their rows."""
+"""Compare stored files with their rows."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ PAGE = 500
 
 
 async def verify_files(db: Database, storage: Storage) -> AsyncIterator[tuple[str | None, AttachmentRow]]:
-    """Return each permanent file, with `missing`, `altered` or `unreadable` where its bytes are not those of the upload."""
+    """Yield files with `missing`, `altered`, `unreadable` or None."""
     after = 0
     while True:
         async with db.reading() as session:
@@ -33,7 +33,7 @@ async def verify_files(db: Database, storage: Storage) -> AsyncIterator[tuple[st
 
 
 async def unnamed_files(db: Database, root: Path) -> AsyncIterator[str]:
-    """Return the keys of uploaded files that no row names, such as those younger than a restored database."""
+    """Yield keys without a row, such as those newer than a restored database."""
     for folder, _, names in os.walk(root / "files"):
         for name in names:
             key, row = (Path(folder) / name).relative_to(root).as_posix(), None

@@ -1,4 +1,4 @@
-"""What the endpoints of every kind share: query parameters, headers, and the answers with their ETag."""
+"""Shared parameters and responses of document endpoints."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -18,8 +18,8 @@ IfMatch = Annotated[
     str | None,
     Header(
         max_length=200,
-        description="`ETag` of the document as it was read. It stands for the whole document, and is not the workflow's "
-        "`versionNo`, which is what a transition takes.",
+        description="`ETag` of the document that you read. It covers the whole document; it is not the workflow's "
+        "`versionNo`, which transitions take.",
     ),
 ]
 
@@ -52,17 +52,17 @@ async def present(
     stated: Schema | None = None,
 ) -> Response:
     """
-    Show the document of a receipt as it stands now, after the commit.
+    Respond with the document of a receipt, read after the commit.
 
-    :param located: with its address, as for what is new
-    :param created: the document itself is new, and is shown to who wrote it without a right to read
-    :param stated: what the request states, whose warnings are shown
+    :param located: add the `Location` header
+    :param created: its author sees the new document even without the right to read
+    :param stated: request body, for its warnings
     """
     async with read_after_commit(db) as session:
         answer = await show(ctx, session, kind, receipt, created=created)
         if stated is not None:
-            doubts = await kind.warnings(ctx, session, stated, receipt.public_id)
-            answer.warnings = [WarningOut.of(one, ctx.language) for one in doubts]
+            warnings = await kind.warnings(ctx, session, stated, receipt.public_id)
+            answer.warnings = [WarningOut.of(warning, ctx.language) for warning in warnings]
     headers = {"Location": f"/api/v1/{kind.rules.path}/{receipt.public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": etag(answer)})
 

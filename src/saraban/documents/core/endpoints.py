@@ -1,7 +1,4 @@
-"""
-The addresses that every kind of documents has. Each endpoint passes the request to a verb of `documents.core.service` with
-its kind.
-"""
+"""Endpoints that every kind of documents has."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -26,23 +23,21 @@ READ = "document.view"
 
 @dataclass(frozen=True, slots=True)
 class RouteTexts:
-    """What the OpenAPI document says of a kind of documents."""
+    """Texts of a kind of documents in the OpenAPI document."""
 
     tag: str
     many: str
     one: str
     create: str
     created: str = "Issues the number and writes the draft in one transaction. The first TO is the main recipient."
-    readers: str = "Newest first. Drafts are their originator's; what is issued is also its recipients' and the contract's parties'."
+    readers: str = (
+        "Newest first. The originator sees drafts; recipients and parties of the contract also see issued documents."
+    )
     cancel: str = "Cancel with a reason"
 
 
 def document_routes(kind: AnyKind, *, texts: RouteTexts, read: str = READ) -> APIRouter:
-    """
-    Return the router of `/<path>`.
-
-    :param read: the permission to read
-    """
+    """:param read: the permission to read"""
     router = APIRouter(prefix=f"/{kind.rules.path}", tags=[texts.tag])
     _read_routes(router, kind, texts, read)
     _draft_routes(router, kind, texts)
@@ -52,7 +47,7 @@ def document_routes(kind: AnyKind, *, texts: RouteTexts, read: str = READ) -> AP
     return router
 
 
-# The permission is the kind's, so it cannot stand in an annotation that a type checker reads: hence defaults.
+# The permission depends on the kind, which an annotation cannot contain: hence the defaults.
 
 
 def _read_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission: str) -> None:
@@ -68,7 +63,7 @@ def _read_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission
 
     @router.get("/{publicId}", response_model=kind.envelope, summary=f"One {texts.one}")
     async def read(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)) -> Response:
-        """Answers 404 also for what the caller may not know of."""
+        """Returns 404 also for a document that the caller may not see."""
         answer = await core.read(ctx, session, kind, public_id)
         return document(answer)
 
@@ -104,7 +99,9 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         if_match: IfMatch = None,
         ctx: RequestContext = guarded(kind.rules.edit),
     ) -> Response:
-        """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
+        """
+        Changes a draft. Fields printed in its number cannot be changed. With `If-Match`, the change applies only to that version.
+        """
         await core.edit(ctx, services, kind, public_id, body, if_match)
         receipt = Receipt(kind.rules.name, public_id)
         return await present(ctx, services.db, kind, receipt, stated=body)
@@ -126,7 +123,9 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
         services: Documents,
         ctx: RequestContext = guarded_keyed(kind.rules.create),
     ) -> Response:
-        """Once the current revision has its final answer: the number is printed again with the next label."""
+        """
+        Requires the final response to the current revision. The new revision is a draft; its number is printed with the next label.
+        """
         receipt = await core.revise(ctx, services, kind, public_id, body)
         return await present(ctx, services.db, kind, receipt, status=201, located=True, stated=body)
 
@@ -141,7 +140,7 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
         services: Documents,
         ctx: RequestContext = guarded_keyed(kind.rules.edit),
     ) -> Response:
-        """The document stands at the revision before it again; the label may be printed on a later revision."""
+        """The previous revision becomes current again. A later revision may reuse the label."""
         receipt = await core.withdraw_revision(ctx, services, kind, public_id, body.reason)
         return await present(ctx, services.db, kind, receipt)
 
@@ -151,7 +150,7 @@ def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission:
     async def cancel(
         public_id: PathId, body: Cancellation, services: Documents, ctx: RequestContext = guarded_keyed(permission)
     ) -> Response:
-        """The number stays in the ledger as cancelled and is never issued again. There is no way back."""
+        """The number stays in the number register as cancelled and is never issued again. You cannot undo this."""
         receipt = await core.cancel(ctx, services, kind, public_id, body.reason)
         return await present(ctx, services.db, kind, receipt)
 
@@ -167,6 +166,9 @@ def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission:
         services: Documents,
         ctx: RequestContext = guarded_keyed(core.RENUMBERS),
     ) -> Response:
-        """For project administrators: the next number by the format in force. The old one still finds the document."""
+        """
+        For project administrators. Issues the next number of the active format; the old number becomes void and still finds the
+        document.
+        """
         receipt = await core.renumber(ctx, services, kind, public_id, body.reason)
         return await present(ctx, services.db, kind, receipt)

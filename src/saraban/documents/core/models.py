@@ -1,8 +1,7 @@
 """
-The head and the revisions of every numbered document, its parties and its files.
+Tables that letters, RFAs and transmittals share.
 
-Letters, RFAs and transmittals share these rows; what only one kind has stands in that kind's own table under the same
-key. Nothing here is deleted with its parent: a document holds a number, and a number keeps its proof (REQ-NUM-01).
+Nothing is deleted with its parent: a number keeps its proof (REQ-NUM-01).
 """
 
 from datetime import date, datetime
@@ -28,9 +27,8 @@ def priority_type() -> sa.Enum:
 
 class Document(HasPublicId, Base):
     """
-    The head of a numbered document.
-
-    `correspondence_number` is the rendering of the current revision; `number_uuid` names the ledger row it holds.
+    :param correspondence_number: as printed on the current revision
+    :param number_uuid: public id of its row in the number register
     """
 
     __tablename__ = "correspondences"
@@ -65,10 +63,10 @@ class Document(HasPublicId, Base):
 
 class DocumentRevision(HasPublicId, Base):
     """
-    What a document said at one revision, with the number as it was printed on it (REQ-NUM-06).
+    A revision, with the number as printed on it (REQ-NUM-06).
 
-    One that was withdrawn as a draft never counts again; its label may be printed on a later one.
-    `current_corr_key` is computed by the database; its unique constraint lets one revision be current.
+    :param current_corr_key: computed; unique: one current revision
+    :param withdrawn_at: a later revision may reuse the label of a withdrawn draft
     """
 
     __tablename__ = "correspondence_revisions"
@@ -116,7 +114,7 @@ class DocumentRevision(HasPublicId, Base):
 
 
 class DocumentRecipient(Base):
-    """An organization a document is sent to; the TO with the lowest position is the main recipient (REQ-NUM-31)."""
+    """The TO with the lowest position is the main recipient (REQ-NUM-31)."""
 
     __tablename__ = "correspondence_recipients"
 
@@ -131,7 +129,7 @@ class DocumentRecipient(Base):
 
 
 class DocumentReference(Base):
-    """`src` refers to `tgt`, as a reply refers to the letter it answers."""
+    """`src` refers to `tgt`."""
 
     __tablename__ = "correspondence_references"
 
@@ -155,16 +153,13 @@ class DocumentRevisionAttachment(Base):
 
 class DocumentReach(Base):
     """
-    A document as one kind of reader finds it in a register: what they are shown of it, and what a register sorts by.
+    A document in the register of one reader. Grants are checked when a register is read.
 
-    It is made of the document's own rows alone; who may read by a project's, a contract's or an organization's rows is
-    decided when somebody asks. No key of it leads to a document: sheets and documents have keys of their own.
-
-    :param document_id: key of the head, or of the sheet
-    :param revision_id: key of the revision that is shown, 0 for a sheet
-    :param is_draft: what is shown was never issued
-    :param behind: the draft of a newer revision stands, which this reader is not shown
-    :param status: key of the status, or place of a sheet's among its statuses
+    :param document_id: key of the document or sheet, as `kind` tells: no foreign key
+    :param revision_id: of the visible revision; 0 for a sheet
+    :param is_draft: the visible revision was never issued
+    :param behind: a newer draft is hidden from this reader
+    :param status: key of the status, or position of a sheet's status
     """
 
     __tablename__ = "document_reach"
@@ -197,7 +192,7 @@ class DocumentReach(Base):
         sa.Index("ix_reach_due", *_KEY, "is_open", "due_date", *_NEWEST),
         sa.Index("ix_reach_date", *_KEY, "document_date", *_NEWEST),
         sa.Index("ix_reach_number", *_KEY, "number_sort", *_NEWEST),
-        # Not unique: deleting from a unique index and inserting again would lock what stands beside it.
+        # Not unique: deleting from a unique index and inserting again would lock neighbouring rows.
         sa.Index("ix_reach_document", "document_id", "kind"),
         {"sqlite_with_rowid": False},
     )

@@ -1,6 +1,4 @@
-"""
-The shapes that every kind of document shares, in and out; what only one kind has is added in that kind's own schemas.
-"""
+"""Request and response schemas that every kind of documents shares."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, TypeVar
@@ -29,50 +27,50 @@ Prose = Annotated[str, MultiLine(20_000)]
 MasterCode = Annotated[str, SingleLine(50)]
 Reason = Annotated[str, SingleLine(500, shortest=5)]
 SenderNumber = Annotated[str, SingleLine(255)]
-_SENDER = "The number that the sender gave to what came from outside."
+_SENDER = "The sender's number of an incoming document."
 Ids = Annotated[list[UUID], Field(max_length=50)]
 
 
 def _printable(text: str) -> str:
     if control_character(text) is not None:
-        says = "There is a character that cannot be used."
-        raise PydanticCustomError("control_character", says, {"th": "มีอักขระควบคุมที่ใช้ไม่ได้"})
+        message = "There is a character that cannot be used."
+        raise PydanticCustomError("control_character", message, {"th": "มีอักขระควบคุมที่ใช้ไม่ได้"})
     return text
 
 
 class RegisterQuery(Schema):
-    """What is asked of a register of any kind; None asks for all."""
-
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     text: Annotated[str, AfterValidator(_printable)] | None = Field(
         None,
         alias="q",
         max_length=200,
-        description='Words in any order, `"phrases"`, `-exclusions`: inside numbers, subjects, texts, parties and files.',
+        description='Words in any order, `"phrases"`, `-exclusions`; searches numbers, subjects, texts, parties and files.',
     )
     project: UUID | None = Field(None, alias="projectPublicId")
     status: str | None = Field(None, max_length=50, description="Workflow state.")
-    type: str | None = Field(None, max_length=50, description="Code of the document type; of RFAs, of the RFA type.")
+    type: str | None = Field(None, max_length=50, description="Code of the document type; for RFAs, of the RFA type.")
     discipline: str | None = Field(None, max_length=50, description="Code of the discipline.")
-    party: UUID | None = Field(None, description="Organization that wrote or received it.")
-    person: UUID | None = Field(None, description="Who wrote it.")
+    party: UUID | None = Field(None, description="Organization that wrote or received the document.")
+    person: UUID | None = Field(None, description="Author.")
     since: Day | None = Field(None, alias="from", description="Registered on this day or later.")
     until: Day | None = Field(None, description="Registered on this day or earlier.")
     due_from: Day | None = Field(None, description="Due on this day or later, finished or not.")
     due_until: Day | None = Field(None, description="Due on this day or earlier, finished or not.")
-    overdue: bool = Field(default=False, description="Only what is not finished and was due before today.")
-    mine: bool = Field(default=False, description="Only what I wrote.")
-    pending_with_me: bool = Field(default=False, description="Only what waits for me or for an organization of mine.")
-    sort: Literal["-created", "created", "-number", "number", "-date", "date", "-due", "due", "-status", "status"] = (
-        Field("-created", description="`-` reverses; what is equal stands by its creation.")
+    overdue: bool = Field(default=False, description="Only unfinished documents that were due before today.")
+    mine: bool = Field(default=False, description="Only documents that the caller wrote.")
+    pending_with_me: bool = Field(
+        default=False, description="Only documents pending with the caller or the caller's organizations."
     )
-    limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows of one page.")
-    cursor: str | None = Field(None, max_length=1_200, description="`nextCursor` of the page before.")
+    sort: Literal["-created", "created", "-number", "number", "-date", "date", "-due", "due", "-status", "status"] = (
+        Field("-created", description="`-` reverses the order; equal rows are ordered by creation.")
+    )
+    limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows per page.")
+    cursor: str | None = Field(None, max_length=1_200, description="`nextCursor` of the previous page.")
 
     @property
     def about(self) -> UUID | None:
-        """The document that sheets are asked for by."""
+        """The document whose circulation sheets are requested."""
         return None
 
 
@@ -82,42 +80,43 @@ class Recipient(Schema):
 
 
 class NewDocument(Schema):
-    """What every kind needs to be written; the first TO is the main recipient (REQ-NUM-31)."""
+    """A new document. The first TO is the main recipient (REQ-NUM-31)."""
 
     project_public_id: UUID = Field(examples=[EXAMPLE_ID])
     originator_organization_public_id: UUID | None = Field(
-        None, description="The organization it is written for; your own when left out.", examples=[EXAMPLE_ID]
+        None, description="The originating organization; the caller's if omitted.", examples=[EXAMPLE_ID]
     )
     recipients: Annotated[list[Recipient], Field(min_length=1, max_length=50)]
     subject: Subject = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     body: Prose | None = None
     description: Prose | None = None
     remarks: Prose | None = None
-    document_date: Day | None = Field(None, description="Today when left out.", examples=["2026-03-02"])
+    document_date: Day | None = Field(None, description="Today if omitted.", examples=["2026-03-02"])
     sender_number: SenderNumber | None = Field(None, description=_SENDER, examples=["วก 0412/2569"])
-    sender_date: Day | None = Field(None, description="The date on what came from outside.", examples=["2026-02-27"])
+    sender_date: Day | None = Field(
+        None, description="The sender's date of an incoming document.", examples=["2026-02-27"]
+    )
     received_date: Day | None = Field(
-        None, description="The day on which it came in, not before `senderDate`.", examples=["2026-03-01"]
+        None, description="The day of receipt, not before `senderDate`.", examples=["2026-03-01"]
     )
     due_date: Day | None = Field(None, description="In time until the end of this day.", examples=["2026-03-16"])
     priority: Priority = "MEDIUM"
     discipline_code: MasterCode | None = Field(None, examples=["TER"])
     contract_public_id: UUID | None = Field(
-        None, description="Needed where a code is in several contracts of the project.", examples=[EXAMPLE_ID]
+        None, description="Required if several contracts of the project use the code.", examples=[EXAMPLE_ID]
     )
     sub_type_code: MasterCode | None = Field(None, examples=["GEN"])
     reference_public_ids: Ids = Field(default_factory=list)
     attachment_public_ids: Ids = Field(default_factory=list)
     reservation_token: UUID | None = Field(
-        None, description="Of a number reserved for it; without one the next number is issued."
+        None, description="Token of a reserved number; if omitted, the next number is issued."
     )
 
 
 class DocumentChanges(Schema):
     """
-    What may change while it is a draft; a field that is absent stays as it is.
-
-    What is printed in the number is taken here too, so that the answer can say why it cannot change (REQ-NUM-32).
+    Changes of a draft. An omitted field keeps its value. Fields printed in the number are accepted only to be refused with a reason
+    (REQ-NUM-32).
     """
 
     subject: Subject | None = Field(None, examples=["รายงานผลการทดสอบเสาเข็ม"])
@@ -133,9 +132,9 @@ class DocumentChanges(Schema):
     add_attachment_public_ids: Ids = Field(default_factory=list)
     remove_attachment_public_ids: Ids = Field(default_factory=list)
     recipients: Annotated[list[Recipient], Field(min_length=1, max_length=50)] | None = Field(
-        None, description="All of them. The main recipient, the first TO, is part of the number and stays."
+        None, description="All recipients. The main recipient, the first TO, is part of the number and must stay."
     )
-    reference_public_ids: Ids = Field(default_factory=list, description="All of them; those left out are taken away.")
+    reference_public_ids: Ids = Field(default_factory=list, description="All references; omitted ones are removed.")
     project_public_id: UUID | None = None
     originator_organization_public_id: UUID | None = None
     correspondence_type_code: MasterCode | None = None
@@ -146,7 +145,7 @@ class DocumentChanges(Schema):
 
 
 class NewRevision(Schema):
-    """The next issue of a document; what is left out is taken over from the current one, files excepted."""
+    """The next revision of a document. An omitted subject or body is taken from the current revision."""
 
     subject: Subject | None = Field(None, examples=["รายงานผลการทดสอบเสาเข็ม"])
     body: Prose | None = None
@@ -185,9 +184,9 @@ class RecipientAnswer(OrganizationAnswer):
 class CodeAnswer(Schema):
     code: str = Field(examples=["TER"])
     name: str | None = Field(
-        None, description="In English, or as it was written when there is no English.", examples=["Terminal"]
+        None, description="English name, or the Thai name if there is no English one.", examples=["Terminal"]
     )
-    name_th: str | None = Field(None, description="In Thai, where there is one.", examples=["ท่าเทียบเรือ"])
+    name_th: str | None = Field(None, description="Thai name, if there is one.", examples=["ท่าเทียบเรือ"])
 
 
 class RevisionAnswer(Schema):
@@ -207,12 +206,13 @@ class DocumentFileAnswer(Schema):
     is_main: bool
     download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
     text_problem: TextProblem | None = Field(
-        description="Why the search does not find the text inside the file, or (`cut`, and for some pages `no_text`, `no_unicode`) not all of it."
+        description="Why search does not find the text inside the file, or (`cut`, and for some pages `no_text`, `no_unicode`) "
+        "finds only a part."
     )
 
 
 class RegisteredDocument(Schema):
-    """What a row of every register has."""
+    """A row of any register."""
 
     public_id: UUID
     document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
@@ -243,12 +243,12 @@ class DocumentSummary(RegisteredDocument):
 
 class RegisterPageOut(PageOut[T]):
     approximate_count: int = Field(
-        description="Documents on all pages: exact up to 10,000, and 10,001 says that there may be more.", examples=[1]
+        description="Documents on all pages: exact up to 10,000; 10,001 means that there may be more.", examples=[1]
     )
 
 
 class ReferenceAnswer(Schema):
-    """Another document that this one answers, or that answers this one, as far as the caller may see it."""
+    """A document that this one refers to, or that refers to this one; only documents that the caller may see."""
 
     public_id: UUID
     document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
@@ -257,13 +257,11 @@ class ReferenceAnswer(Schema):
     is_cancelled: bool
     is_reply: bool = Field(
         default=False,
-        description="The one that refers to the other was issued back to whoever wrote that: it answers it.",
+        description="The referring document is an issued reply to the originator of the other.",
     )
 
 
 class DocumentAnswer(DocumentSummary):
-    """The document itself."""
-
     body: str | None = Field(examples=["ขอส่งรายงานผลการทดสอบเสาเข็มเพื่อโปรดพิจารณา"])
     description: str | None
     remarks: str | None
@@ -273,7 +271,7 @@ class DocumentAnswer(DocumentSummary):
     issued_at: datetime | None
     cancel_reason: str | None
     cancelled_by: PersonRef | None = Field(examples=[None])
-    number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
+    number_format: NumberFormatOut | None = Field(description="The number format used, and the reason for its choice.")
     references: list[ReferenceAnswer]
     referenced_by: list[ReferenceAnswer]
     attachments: list[DocumentFileAnswer]
@@ -281,7 +279,7 @@ class DocumentAnswer(DocumentSummary):
 
 
 class RevisionDetail(RevisionAnswer):
-    """One issue of a document as it was."""
+    """A revision of a document."""
 
     subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     due_date: date | None
@@ -293,7 +291,7 @@ class RevisionDetail(RevisionAnswer):
 
 
 class HistoryEntry(Schema):
-    """One line of a document's life: a workflow step or an audited act."""
+    """An entry of a document's history: a workflow step or an audited action."""
 
     at: datetime
     source: Literal["workflow", "audit"] = Field(examples=["workflow"])
@@ -301,9 +299,11 @@ class HistoryEntry(Schema):
     action_label: Text | None = Field(None, examples=[{"th": "ส่ง", "en": "Submit"}])
     actor: PersonRef | None
     organization_code: str | None = Field(
-        None, description="For which organization the actor acted, of a workflow step.", examples=["คคง."]
+        None, description="The organization for which the actor took a workflow step.", examples=["คคง."]
     )
-    on_behalf_of: PersonRef | None = Field(None, description="In whose place the actor acted.", examples=[None])
+    on_behalf_of: PersonRef | None = Field(
+        None, description="The person for whom the actor acted as a delegate.", examples=[None]
+    )
     revision_label: str | None = Field(examples=["A"])
     from_state: str | None = Field(None, examples=["draft"])
     from_label: Text | None = Field(None, examples=[{"th": "ฉบับร่าง", "en": "Draft"}])
@@ -311,10 +311,10 @@ class HistoryEntry(Schema):
     to_label: Text | None = Field(None, examples=[{"th": "ส่งแล้ว", "en": "Submitted"}])
     comment: str | None = Field(None, examples=["โปรดพิจารณา"])
     forced: bool = False
-    nobody: bool = Field(default=False, description="After it nobody who may see the document could act.")
+    nobody: bool = Field(default=False, description="After the step, nobody who may see the document could act.")
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     attachments: list[HistoryFileOut] = Field(default_factory=list)
-    values: list[ChangedValueOut] = Field(default_factory=list, description="What came with a step.")
-    item_results: list[ItemResultIn] = Field(default_factory=list, description="Answers to single items with a step.")
+    values: list[ChangedValueOut] = Field(default_factory=list, description="Values that a step set.")
+    item_results: list[ItemResultIn] = Field(default_factory=list, description="Responses to single items in a step.")
     details: dict[str, Any] = Field(default_factory=dict)

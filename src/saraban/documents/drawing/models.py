@@ -1,4 +1,4 @@
-"""Tables of the drawing registers, with the specification's column names."""
+"""Tables of the drawing registers."""
 
 from datetime import date, datetime
 from typing import ClassVar
@@ -17,9 +17,9 @@ NOW = sa.text("CURRENT_TIMESTAMP")
 
 class Drawing(HasPublicId, Base):
     """
-    :param audience_kind: with `audience_id` as `domain.audience_of` returns them for contract and originator
-    :param number_uuid: public id of its number in the number register
-    :param version: raise it with every write to the drawing or its revisions; the ETag
+    :param audience_kind: with `audience_id` as `domain.audience_of` returns them
+    :param number_uuid: public id of its row in the number register
+    :param version: raise it with every write to the drawing or its revisions
     """
 
     __abstract__ = True
@@ -68,10 +68,10 @@ class _NumberedDrawing(Drawing):
 class DrawingRevision(HasPublicId, Base):
     """
     :param revision_number: position in the history, from 0
-    :param drawing_number: the number printed on this revision, if the number prints the revision
-    :param is_current: true or null, never false: the unique constraint allows one current revision on both databases
+    :param drawing_number: as printed, if the number prints the revision
+    :param is_current: true or null: the unique constraint allows one current revision
     :param status_code: suitability code
-    :param rfa_approve_code_id: response code of the latest RFA or workflow; null for contract drawings
+    :param rfa_approve_code_id: of the latest RFA or workflow
     """
 
     __abstract__ = True
@@ -106,7 +106,7 @@ class DrawingFile(Base):
 
 
 class ContractDrawing(Drawing):
-    """`title` is the title of the current revision."""
+    """`title` of the current revision."""
 
     __tablename__ = "contract_drawings"
 
@@ -238,10 +238,10 @@ class AsbuiltDrawingTag(DrawingTag):
 
 class CarriedDrawing(Base):
     """
-    A drawing revision carried by a document; exactly one of the three columns is set.
+    Exactly one of the three columns is set.
 
-    :param CARRIER: column of the document that carries it
-    :param WRITTEN: columns of number, label, title and English title as they were sent
+    :param CARRIER: column of the document
+    :param WRITTEN: columns of number, label, title and English title as sent
     """
 
     __abstract__ = True
@@ -265,8 +265,8 @@ def carried_once(table: str, carrier: str) -> TableArguments:
 
 class DrawingImport(FileImport):
     """
-    :param contract: default contract code of lines that state none; `originator` likewise
-    :param creates_missing: create the volumes, categories and pairs that the project does not have
+    :param contract: default code for lines without one, like `originator`
+    :param creates_missing: create missing volumes, categories and pairs
     """
 
     __tablename__ = "drawing_imports"
@@ -284,7 +284,7 @@ class DrawingImport(FileImport):
 
 
 class RfaItemClaim(Base):
-    """A drawing revision in an open RFA; the unique keys allow one RFA at a time (EC-RFA-001)."""
+    """The unique keys allow a revision in one open RFA at a time (EC-RFA-001)."""
 
     __tablename__ = "rfa_item_claims"
 

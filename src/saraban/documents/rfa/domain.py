@@ -1,4 +1,4 @@
-"""Requests for approval: the register as data, who writes them, and what each workflow state means for their status."""
+"""Rules of RFAs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,14 +40,12 @@ RFA_RULES = KindRules(
 
 @dataclass(frozen=True, slots=True)
 class RfaVerdict:
-    """The RFA status code of a workflow state, and the approve code that comes with a final answer."""
-
     status: str
     approve_code: str | None = None
     approved: bool = False
 
 
-# Of the states that every workflow of an RFA has, and of those that ship.
+# States of every RFA workflow, and of the shipped workflow.
 STATES = {
     "draft": RfaVerdict("DFT"),
     "pending_review": RfaVerdict("FRE"),
@@ -64,7 +62,7 @@ VERDICTS: Mapping[Outcome, RfaVerdict] = {
 }
 NOT_ANSWERED = frozenset({STATES["cancelled"].status, STATES["terminated"].status})
 BY_CONSULTANT = RfaVerdict("FCO", core.APPROVED_BY_CONSULTANT, approved=True)
-# The groups of approve codes by their first digit: what an end means that neither its definition nor its name explains.
+# Outcome by an approve code's first digit, for final states whose definition and name give none.
 GROUPS: Mapping[str, Outcome] = {"1": "approved", "3": "revise_resubmit", "4": "rejected", "5": "closed"}
 UNDER_WAY = RfaVerdict("FRE")
 FOR_APPROVAL = RfaVerdict("FAP")
@@ -73,11 +71,7 @@ FOR_APPROVAL = RfaVerdict("FAP")
 def verdict(
     state: str, *, ended: bool = False, meaning: Meaning = NOTHING, response_code: str | None = None
 ) -> RfaVerdict:
-    """
-    Return what an RFA shows in a workflow state.
-
-    What its definition says counts first, then the name of the state, then the approve code that was answered.
-    """
+    """The meaning counts first, then the state's name, then the response code."""
     if ended and state not in STATES:
         answered = response_code if response_code in APPROVE_CODES else None
         outcome = meaning.outcome or BY_NAME.get(state) or GROUPS.get((answered or "")[:1])
@@ -90,14 +84,13 @@ def verdict(
 
 
 def may_ask(organization: int, parties: Mapping[str, frozenset[int]]) -> bool:
-    """Return whether an organization asks for approval in a contract: its contractors do, and nobody else."""
     return organization in parties.get(AUTHOR_ROLE, frozenset())
 
 
 def require_items(rule: str, count: int) -> None:
     """
-    :param rule: of the RFA type, a value of `RfaItemsRule`
-    :raises Invalid: when an RFA of this type carries nothing, or has to carry something
+    :param rule: a value of `RfaItemsRule`
+    :raises Invalid:
     """
     if rule == "none" and count:
         raise invalid(
@@ -116,5 +109,5 @@ def require_items(rule: str, count: int) -> None:
 
 
 def approved(code: str | None) -> bool:
-    """Return whether an approve code lets an item be built from: those of the first group do."""
+    """Return whether an approve code permits construction."""
     return code is not None and GROUPS.get(code[:1]) == "approved"

@@ -1,4 +1,4 @@
-"""Rows of requests for approval; each shares the key, and so the public id, of the document's own row (REQ-IDN-03)."""
+"""Tables of RFAs, whose rows share keys and public ids with the document's (REQ-IDN-03)."""
 
 from datetime import date, datetime
 from typing import Any
@@ -36,11 +36,7 @@ class RfaRevision(Base):
 
 
 class RfaItem(Base):
-    """
-    What an RFA revision asks approval for: a revision of a shop or as-built drawing, or an issued document, as `item_type` says.
-
-    :param rfa_approve_code_id: the answer, none before somebody has given one
-    """
+    """One of the three revision columns is set, as `item_type` tells."""
 
     __tablename__ = "rfa_items"
 

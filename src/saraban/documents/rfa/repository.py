@@ -1,4 +1,4 @@
-"""Rows that only an RFA has: its type and verdict, what it asks approval for, and the claims on drawing revisions."""
+"""Statements of RFAs, items and claims."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -61,7 +61,7 @@ _FACTS = (
     .join(_status, _status.c.id == _revision.c.rfa_status_code_id)
     .outerjoin(_code, _code.c.id == _revision.c.rfa_approve_code_id)
     .where(_revision.c.id.in_(sa.bindparam("revisions", expanding=True)))
-    # In this order: MariaDB would otherwise begin with the statuses, and read all revisions that have one.
+    # MariaDB would begin with the statuses, and read all their revisions.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
 
@@ -72,12 +72,12 @@ async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
 
 
 def type_key() -> sa.ScalarSelect[int]:
-    """Return the key of the RFA type of a document, in a statement about documents."""
+    """Return a subquery correlated to `Document`."""
     return sa.select(Rfa.rfa_type_id).where(Rfa.id == Document.id).correlate(Document).scalar_subquery()
 
 
 async def type_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
-    """Return the RFA types of this code, one for each contract that has it, with their projects."""
+    """Return RFA types, one per contract, with their projects."""
     statement = sa.select(RfaType.id, Contract.project_id).join(Contract, Contract.id == RfaType.contract_id)
     return dict((await session.execute(statement.where(is_spelled(RfaType.type_code, [code])))).all())
 
@@ -102,7 +102,7 @@ _ITEM_COUNT = (
 
 
 async def item_count(session: AsyncSession, revision_id: int) -> tuple[str, int]:
-    """Return whether RFAs of a revision's type carry something, and how much it carries."""
+    """Return the type's items rule, and the number of items."""
     rule, count = (await session.execute(_ITEM_COUNT, {"revision": revision_id})).one()
     return str(rule), count
 
@@ -131,20 +131,18 @@ async def set_verdict(
     day: date | None,
 ) -> None:
     """
-    Set the status of a revision, and the approve code and the day of the approval where they are given.
-
-    :param answered: the code that somebody gave, which is the approve code when there is one of this name
-    :param approve_code: what it is otherwise
-    :param keeps: whether a code that says the same in other words stays: one of the same first digit
+    :param answered: becomes the approve code if one has this name
+    :param approve_code: the approve code otherwise
+    :param keeps: keep an approve code with the same first digit
     """
-    statement = _setting_verdict(answered is not None, approve_code is not None, keeps)
-    given = {"answered": answered, "approve_code": approve_code, "approved_date": day}
-    values = {name: value for name, value in given.items() if value is not None}
+    statement = _update_verdict(answered is not None, approve_code is not None, keeps)
+    parameters = {"answered": answered, "approve_code": approve_code, "approved_date": day}
+    values = {name: value for name, value in parameters.items() if value is not None}
     await session.execute(statement, {"revision": revision_id, "status": status, **values})
 
 
 @cache
-def _setting_verdict(is_answered: bool, has_code: bool, keeps: bool) -> sa.Update:
+def _update_verdict(is_answered: bool, has_code: bool, keeps: bool) -> sa.Update:
     values: dict[str, Any] = {"rfa_status_code_id": status_key(sa.bindparam("status"))}
     before = _REVISIONS.c.rfa_approve_code_id
     key: sa.ColumnElement[Any] = before
@@ -181,8 +179,6 @@ DOCUMENT: Final = "DOCUMENT"
 
 @dataclass(frozen=True, slots=True)
 class ItemColumns:
-    """Where an item names a revision of one kind of drawing, and where a claim does."""
-
     item_type: str
     item: InstrumentedAttribute[int | None]
     claim: InstrumentedAttribute[int | None]
@@ -215,12 +211,7 @@ DRAWINGS: Final[Mapping[DrawingKind, ItemColumns]] = {
 
 
 class ItemKey(NamedTuple):
-    """
-    What an RFA carries.
-
-    :param kind: None for a document
-    :param key: of the revision of the drawing, or of the document
-    """
+    """:param kind: None for a document"""
 
     kind: DrawingKind | None
     key: int
@@ -228,10 +219,8 @@ class ItemKey(NamedTuple):
 
 class RfaItemRow(NamedTuple):
     """
-    An item with what it is called.
-
-    :param public_id: of the revision of the drawing, or of the document
-    :param drawing: public id of the drawing, None for a document
+    :param public_id: of the drawing revision or the document
+    :param drawing: public id; None for a document
     """
 
     rfa_revision_id: int
@@ -252,9 +241,9 @@ class RfaItemRow(NamedTuple):
 _KINDS: Final = {columns.item_type: kind for kind, columns in DRAWINGS.items()}
 
 
-def _items() -> sa.CompoundSelect[*tuple[Any, ...]]:
-    listed = [
-        _items_of(
+def _select_items() -> sa.CompoundSelect[*tuple[Any, ...]]:
+    selects = [
+        _select_item_type(
             columns.item,
             columns.revision.public_id,
             sa.func.coalesce(columns.revision.drawing_number, columns.number),
@@ -269,8 +258,8 @@ def _items() -> sa.CompoundSelect[*tuple[Any, ...]]:
         for columns in DRAWINGS.values()
     ]
     revision = DocumentRevision
-    listed.append(
-        _items_of(
+    selects.append(
+        _select_item_type(
             RfaItem.document_revision_id,
             Document.public_id,
             revision.correspondence_number,
@@ -283,10 +272,10 @@ def _items() -> sa.CompoundSelect[*tuple[Any, ...]]:
         .join(revision, revision.id == RfaItem.document_revision_id)
         .join(Document, Document.id == revision.correspondence_id)
     )
-    return sa.union_all(*listed).order_by("item")
+    return sa.union_all(*selects).order_by("item")
 
 
-def _items_of(key: InstrumentedAttribute[int | None], *columns: Any) -> AnySelect:
+def _select_item_type(key: InstrumentedAttribute[int | None], *columns: Any) -> AnySelect:
     return (
         sa.select(
             RfaItem.id.label("item"),
@@ -304,20 +293,18 @@ def _items_of(key: InstrumentedAttribute[int | None], *columns: Any) -> AnySelec
     )
 
 
-_ITEMS = _items()  # made once: it takes longer to write it than to send it
+_ITEMS = _select_items()  # built once: building takes longer than sending
 
 
 async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
-    """Return what revisions of RFAs carry, each in the order of its list."""
-    found: dict[int, list[RfaItemRow]] = defaultdict(list)
+    items: dict[int, list[RfaItemRow]] = defaultdict(list)
     rows = await session.execute(_ITEMS, {"revisions": list(revision_ids)}) if revision_ids else ()
-    for _, item_type, rfa_revision_id, key, *named in rows:
-        found[rfa_revision_id].append(RfaItemRow(rfa_revision_id, ItemKey(_KINDS.get(item_type), key), *named))
-    return found
+    for _, item_type, rfa_revision_id, key, *values in rows:
+        items[rfa_revision_id].append(RfaItemRow(rfa_revision_id, ItemKey(_KINDS.get(item_type), key), *values))
+    return items
 
 
 async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
-    """Return what a revision of an RFA carries, by public id, in the order of its list."""
     rows = (await items(session, revision_ids=[revision_id])).get(revision_id, ())
     return {row.public_id: row.carries for row in rows}
 
@@ -331,11 +318,7 @@ class ClaimedRevision(NamedTuple):
 async def claims(
     session: AsyncSession, kind: DrawingKind, keys: Collection[int], *, but: int = 0
 ) -> list[ClaimedRevision]:
-    """
-    Return which revisions an open RFA carries.
-
-    :param but: a revision of an RFA that does not count
-    """
+    """:param but: RFA revision to ignore"""
     if not keys:
         return []
     column = DRAWINGS[kind].claim
@@ -349,38 +332,38 @@ async def claims(
 
 
 async def add_items(session: AsyncSession, revision: int, keys: Sequence[ItemKey]) -> None:
-    """Add what a revision of an RFA carries, and claim the drawings among it."""
+    """Add items, and claim their drawing revisions."""
     if keys:
-        await session.execute(sa.insert(table_of(RfaItem)), [_item(revision, one) for one in keys])
+        await session.execute(sa.insert(table_of(RfaItem)), [_item_values(revision, item) for item in keys])
     claims: list[dict[str, int | None]] = [
         {
             "rfa_revision_id": revision,
-            **{columns.claim.key: one.key if kind is one.kind else None for kind, columns in DRAWINGS.items()},
+            **{columns.claim.key: item.key if kind is item.kind else None for kind, columns in DRAWINGS.items()},
         }
-        for one in keys
-        if one.kind is not None
+        for item in keys
+        if item.kind is not None
     ]
     if claims:
         await session.execute(sa.insert(table_of(RfaItemClaim)), claims)
 
 
-def _item(revision: int, one: ItemKey) -> dict[str, object]:
+def _item_values(revision: int, item: ItemKey) -> dict[str, object]:
     return {
         "rfa_revision_id": revision,
-        "item_type": DOCUMENT if one.kind is None else DRAWINGS[one.kind].item_type,
-        **{columns.item.key: one.key if kind is one.kind else None for kind, columns in DRAWINGS.items()},
-        "document_revision_id": one.key if one.kind is None else None,
+        "item_type": DOCUMENT if item.kind is None else DRAWINGS[item.kind].item_type,
+        **{columns.item.key: item.key if kind is item.kind else None for kind, columns in DRAWINGS.items()},
+        "document_revision_id": item.key if item.kind is None else None,
     }
 
 
 async def remove_items(session: AsyncSession, revision_id: int) -> None:
-    """Take everything out of a revision of an RFA that nobody has been given yet."""
+    """Only for a revision that was never issued."""
     await release(session, revision_id)
     await session.execute(sa.delete(RfaItem).where(RfaItem.rfa_revision_id == revision_id))
 
 
 async def release(session: AsyncSession, revision_id: int) -> None:
-    """Let the drawings that a revision of an RFA carries be asked for anew."""
+    """Delete claims, so that other RFAs can carry the drawings."""
     await session.execute(sa.delete(RfaItemClaim).where(RfaItemClaim.rfa_revision_id == revision_id))
 
 
@@ -394,11 +377,10 @@ async def answer(
     session: AsyncSession, revision_id: int, carried: Sequence[ItemKey], *, code: int, comment: str | None
 ) -> None:
     values: dict[str, object] = {"rfa_approve_code_id": code, "comment": comment}
-    named = {kind: columns.item.key for kind, columns in DRAWINGS.items()}
     for kind in (*DRAWINGS, None):
-        keys = [one.key for one in carried if one.kind is kind]
+        keys = [item.key for item in carried if item.kind is kind]
         if keys:
-            column = "document_revision_id" if kind is None else named[kind]
+            column = "document_revision_id" if kind is None else DRAWINGS[kind].item.key
             table = table_of(RfaItem)
             where = (table.c.rfa_revision_id == revision_id, table.c[column].in_(keys))
             await session.execute(sa.update(table).where(*where).values(values))
@@ -406,9 +388,9 @@ async def answer(
 
 async def close_items(session: AsyncSession, revision_id: int) -> None:
     """
-    Give items without an answer that of their RFA, and the answers to the drawings.
+    Set the RFA's code on items without one, and copy codes to drawings.
 
-    The statements join, and start from the items: MariaDB would look at every row of a register for an `IN` with a subquery.
+    The statements join from the items: for an `IN` with a subquery MariaDB would read the whole register.
     """
     item = table_of(RfaItem)
     of_rfa = item.c.rfa_revision_id == revision_id
@@ -424,20 +406,20 @@ async def close_items(session: AsyncSession, revision_id: int) -> None:
         await session.execute(heads.values({head.c.version: head.c.version + 1}))
 
 
-class AskedRevision(NamedTuple):
+class RevisionCode(NamedTuple):
     key: int
     public_id: UUID
     approve_code: str | None
 
 
-async def asked_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[AskedRevision]:
+async def revision_codes(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[RevisionCode]:
     revision = DRAWINGS[kind].revision
     statement = (
         sa.select(revision.id, revision.public_id, RfaApproveCode.approve_code)
         .outerjoin(RfaApproveCode, RfaApproveCode.id == revision.rfa_approve_code_id)
         .where(revision.id.in_(keys))
     )
-    return [AskedRevision(*row) for row in await session.execute(statement)] if keys else []
+    return [RevisionCode(*row) for row in await session.execute(statement)] if keys else []
 
 
 class CarryingRfa(NamedTuple):
@@ -450,7 +432,7 @@ class CarryingRfa(NamedTuple):
 
 
 async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarryingRfa]:
-    """Return the revisions of RFAs that carry revisions of drawings, the newest first."""
+    """Return the newest first."""
     column = DRAWINGS[kind].item
     statement = (
         sa.select(

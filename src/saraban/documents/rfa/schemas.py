@@ -1,4 +1,4 @@
-"""Requests for approval, in and out."""
+"""Request and response schemas of RFAs."""
 
 from datetime import date
 from typing import Annotated, Literal, Self
@@ -21,13 +21,13 @@ from saraban.kit.schema import Schema
 
 
 class NewRfaItem(Schema):
-    """A revision of a shop or as-built drawing, or an issued document: one of the two."""
+    """An item: a revision of a shop or as-built drawing, or an issued document. Name one of the two."""
 
     drawing_revision_public_id: UUID | None = None
     document_public_id: UUID | None = None
 
     @model_validator(mode="after")
-    def _names_one(self) -> Self:
+    def _require_one(self) -> Self:
         if (self.drawing_revision_public_id is None) == (self.document_public_id is None):
             th = "ระบุฉบับของแบบ หรือเอกสาร อย่างใดอย่างหนึ่ง"
             raise PydanticCustomError("one_of", "Name a drawing revision or a document, one of the two.", {"th": th})
@@ -35,42 +35,42 @@ class NewRfaItem(Schema):
 
     @property
     def public_id(self) -> UUID:
-        named = self.drawing_revision_public_id or self.document_public_id
-        assert named is not None  # one of the two is named
-        return named
+        public_id = self.drawing_revision_public_id or self.document_public_id
+        assert public_id is not None  # `_require_one` has checked it
+        return public_id
 
 
 NewRfaItems = Annotated[list[NewRfaItem], Field(max_length=500)]
 
 
 class NewRfa(NewDocument):
-    """An RFA names its type and discipline: a reviewer is found by them, and its number prints them."""
+    """A new RFA. Type and discipline are required: they select the reviewers, and the number prints them."""
 
     rfa_type_code: MasterCode = Field(examples=["RPT"])
     discipline_code: MasterCode = Field(examples=["TER"])
-    items: NewRfaItems = Field(default_factory=list, description="What approval is asked for.")
+    items: NewRfaItems = Field(default_factory=list, description="The items to approve.")
 
 
 class RfaChanges(DocumentChanges):
-    """The items can change until the RFA is issued for the first time."""
+    """Changes of a draft. The items can change until the revision is issued for the first time."""
 
-    items: NewRfaItems | None = Field(None, description="All of them.")
+    items: NewRfaItems | None = Field(None, description="All items.")
 
 
 class RfaItemAnswer(Schema):
-    """What approval is asked for, and the answer to it."""
+    """An item of an RFA and its response code."""
 
-    public_id: UUID = Field(description="Of the drawing revision or the document.")
+    public_id: UUID = Field(description="Public id of the drawing revision or the document.")
     kind: Literal["shop", "asbuilt", "document"]
     drawing_public_id: UUID | None
     number: str = Field(examples=["LP3-HW-ST-001"])
     revision_label: str | None = Field(examples=["1"])
     title: str = Field(examples=["แปลนฐานราก อาคาร HW"])
     title_en: str | None
-    is_superseded: bool = Field(description="A newer revision is the current one.", examples=[False])
+    is_superseded: bool = Field(description="A newer revision is current.", examples=[False])
     response_code: CodeAnswer | None = Field(examples=[{"code": "1A", "name": "Approved", "nameTh": "อนุมัติ"}])
     comment: str | None
-    attachments: list[DrawingFileAnswer] = Field(description="The files of a drawing; a document has its own page.")
+    attachments: list[DrawingFileAnswer] = Field(description="The files of a drawing; empty for a document.")
 
 
 class RfaTypeAnswer(Schema):
@@ -93,7 +93,7 @@ class RfaAnswer(RfaSummary, DocumentAnswer):
 
 
 class RfaRevisionDetail(RevisionDetail):
-    """One issue of an RFA, with what it asked approval for."""
+    """A revision of an RFA with its items."""
 
     items: list[RfaItemAnswer]
 

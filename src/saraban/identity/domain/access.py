@@ -1,8 +1,4 @@
-"""
-Find the roles that decide a permission, and the roles that would if they counted now.
-
-Each function calls the action's own guard with a person of fewer or more roles, so that no rule exists twice.
-"""
+"""Find the deciding roles by calling the action's guard with fewer or more roles."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
@@ -61,12 +57,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GivenRole:
-    """
-    A role that was given to a person, whether it counts now or not.
-
-    :param called: the role's name in both languages
-    :param place: the code of its organization, project or contract; None for everywhere
-    """
+    """:param place: code of its organization, project or contract; None for everywhere"""
 
     public_id: UUID
     grant: Grant
@@ -82,12 +73,7 @@ class GivenRole:
 
 @dataclass(frozen=True, slots=True)
 class CarryingRole:
-    """
-    A role that gives a missing permission, whether a person holds it or not.
-
-    :param called: its name in both languages
-    :param places: codes of the places where it would count; none for everywhere
-    """
+    """:param places: codes of the places where it would count; none for everywhere"""
 
     name: str
     called: Text
@@ -101,13 +87,7 @@ class CarryingRole:
 
 @dataclass(frozen=True, slots=True)
 class GuardDecision:
-    """
-    The result of a guard and its reason.
-
-    :param deciding: the fewest roles that suffice; none if no role is needed
-    :param not_now: a role that would suffice if it counted now
-    :param elsewhere: roles that give one of the permissions in another place
-    """
+    """`deciding` are the fewest roles that suffice; `not_now` would suffice if it counted now."""
 
     allowed: bool
     deciding: tuple[GivenRole, ...] = ()
@@ -118,11 +98,7 @@ class GuardDecision:
 def decide(
     person: Caller, held: Collection[GivenRole], guard: Guard, permissions: Collection[str] = ()
 ) -> GuardDecision:
-    """
-    Call the guard and find the roles that decide.
-
-    :param permissions: permissions of which one would suffice
-    """
+    """:param permissions: of which one would suffice"""
     active = [role for role in held if role.standing is Standing.IN_FORCE]
     if guard(person):
         return GuardDecision(allowed=True, deciding=_minimal_roles(person, active, guard))
@@ -139,7 +115,7 @@ def enough(person: Caller, held: Collection[GivenRole], guard: Guard) -> tuple[G
 
 
 def _minimal_roles(person: Caller, held: Iterable[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:
-    """Remove roles, global ones first, as long as the guard still allows."""
+    """Remove roles, global ones first, while the guard still allows."""
     roles = sorted(held, key=lambda role: not role.grant.is_global)
     for role in list(roles):
         remaining = [other for other in roles if other is not role]
@@ -149,14 +125,12 @@ def _minimal_roles(person: Caller, held: Iterable[GivenRole], guard: Guard) -> t
 
 
 def _replace_roles(person: Caller, held: Collection[GivenRole]) -> Caller:
-    """Return the person with only these roles; a role in an organization lets them act for it."""
     grants = tuple(role.grant for role in held)
     organizations = {grant.organization for grant in grants if grant.organization is not None}
     return replace(person, grants=grants, organization_ids=person.organization_ids | organizations)
 
 
 def places_in(scope: Scope) -> dict[str, tuple[Scope, ...]]:
-    """Return the places of a scope by level of role; no entry for levels without a place."""
     places_of_level = {
         ORGANIZATION: tuple(Scope(frozenset({organization})) for organization in sorted(scope.organizations)),
         PROJECT: (Scope(project=scope.project),) if scope.project is not None else (),
@@ -166,22 +140,14 @@ def places_in(scope: Scope) -> dict[str, tuple[Scope, ...]]:
 
 
 def fitting(roles: Iterable[CarryingRole], permissions: Collection[str], scope: Scope) -> tuple[CarryingRole, ...]:
-    """
-    Return the roles that would count in the scope.
-
-    Global roles and roles that give everything are returned only if there is no narrower one.
-    """
+    """Return roles that would count in the scope; global ones only without a narrower one."""
     applicable = [role for role in roles if role.scopes_in(scope)]
     narrow = [role for role in applicable if role.level != GLOBAL and not role.permissions.isdisjoint(permissions)]
     return tuple(narrow or applicable)
 
 
 def can_give(person: Caller, roles: Iterable[CarryingRole], scope: Scope) -> bool:
-    """
-    Return whether the person can give one of the roles in the scope.
-
-    They must be allowed to give roles there and hold all of the role's permissions.
-    """
+    """Return whether the person gives roles there and holds all of the role's permissions."""
     return any(
         person.may(MANAGES, place) and all(person.may(name, place) for name in role.permissions)
         for role in roles

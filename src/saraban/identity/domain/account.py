@@ -1,4 +1,4 @@
-"""Rules for user names, addresses and people's names, and delivery preferences."""
+"""Rules for names and addresses of accounts, and delivery preferences."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +17,6 @@ NO_PASSWORD = "!"  # noqa: S105  not a hash, so the account cannot log in
 
 
 class UserState(StrEnum):
-    """The state of an account; the last one that applies."""
-
     ACTIVE = "active"
     LOCKED = "locked"
     INVITED = "invited"
@@ -27,12 +25,7 @@ class UserState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPreferences:
-    """
-    One person's choices; hours are in the deployment's zone.
-
-    :param channels: by kind, `{"inApp": bool, "email": bool, "webhook": bool}`; a kind without an entry goes in-app and
-        by e-mail, not to the webhook
-    """
+    """Hours are in the deployment's zone; webhooks are off unless chosen in `channels`."""
 
     by_mail: bool = True
     digest: bool = False
@@ -51,19 +44,16 @@ _NAMES = {"Line/": "LINE", "Edg": "Edge", "OPR": "Opera", "FxiOS": "Firefox", "C
 
 
 def device_name(user_agent: str) -> str:
-    """Return browser and system of a `User-Agent` header, or the program's name."""
     marks = [next((mark for mark in group if mark in user_agent), "") for group in (_BROWSERS, _SYSTEMS)]
     return " · ".join(_NAMES.get(mark, mark) for mark in marks if mark) or user_agent.partition("/")[0][:40]
 
 
 @dataclass(slots=True)
 class FieldChecks:
-    """Collect the faults of several fields, so that one error names all of them."""
-
     faults: list[FieldProblem] = field(default_factory=list)
 
     def run(self, check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """Return the check's result, or None if it raises `Invalid`."""
+        """Return None if the check raises `Invalid`."""
         try:
             return check(*args, **kwargs)
         except Invalid as fault:
@@ -71,7 +61,7 @@ class FieldChecks:
             return None
 
     def require_none(self) -> None:
-        """:raises Invalid: with the faults, if there are any"""
+        """:raises Invalid:"""
         if self.faults:
             raise Invalid(fields=self.faults)
 
@@ -81,7 +71,7 @@ def canonical_username(username: str) -> str:
 
 
 def acceptable_username(username: str) -> str:
-    """:raises Invalid: when it is not acceptable"""
+    """:raises Invalid:"""
     name = canonical_username(username)
     if not 2 <= len(name) <= 50 or any(map(str.isspace, name)) or control_character(name) is not None:
         raise invalid(
@@ -94,7 +84,7 @@ def acceptable_username(username: str) -> str:
 
 
 def acceptable_address(email: str) -> str:
-    """:raises Invalid: when it is not acceptable"""
+    """:raises Invalid:"""
     mail = fold(email.strip(), "/email").casefold()
     if len(mail) > 100 or not is_mailbox(mail):
         raise invalid("/email", "malformed", NOT_MAILBOX.th, NOT_MAILBOX.en)
@@ -102,7 +92,7 @@ def acceptable_address(email: str) -> str:
 
 
 def acceptable_name(pointer: str, name: str) -> str:
-    """:raises Invalid: when it is not acceptable"""
+    """:raises Invalid:"""
     folded = fold(name.strip(), pointer)
     if len(folded) > 50 or control_character(folded) is not None:
         raise invalid(

@@ -1,8 +1,4 @@
-"""
-Shipped permissions, roles and their permissions, roles of organizations, and demo accounts.
-
-`ADDED` lists what requirements such as REQ-NUM-16 and REQ-NUM-17 add to the matrix, with reasons.
-"""
+"""Shipped permissions, roles, roles of organizations, and demo accounts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,7 +20,7 @@ GLOBAL, ORGANIZATION, PROJECT, CONTRACT = "Global", "Organization", "Project", "
 ORGANIZATION_ROLES = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "THIRD PARTY", "GUEST")
 
 
-class PartyRole(StrEnum):
+class PartyRole(StrEnum):  # lists of parties are sorted in this order
     OWNER = "OWNER"
     DESIGNER = "DESIGNER"
     CONSULTANT = "CONSULTANT"
@@ -33,7 +29,6 @@ class PartyRole(StrEnum):
 
 
 def party_role(role_name: str | None) -> PartyRole:
-    """Return the role of this name; third parties, guests and unknown names are OTHER."""
     try:
         return PartyRole((role_name or "").strip().upper())
     except ValueError:
@@ -54,8 +49,6 @@ class ShippedRole:
 
 @dataclass(frozen=True, slots=True)
 class ShippedPermission:
-    """A permission, `module.action`; a test names the function that requires it."""
-
     name: str
     says: Text
 
@@ -251,7 +244,6 @@ _PERMISSION_WORDS = {offer.name: offer.says for offer in PERMISSIONS}
 
 
 def role_words(name: str) -> Text:
-    """Return what a role is called; one that did not ship is called by its name."""
     return _ROLE_WORDS.get(name, Text(name, name))
 
 
@@ -260,7 +252,6 @@ def permission_words(name: str) -> Text:
 
 
 def permissions_of(role: str) -> frozenset[str]:
-    """Return the role's permissions, those of `ADDED` included."""
     if role == SUPERADMIN:
         return frozenset(offer.name for offer in PERMISSIONS)
     matrix = {name for name, roles, _th, _en in _MATRIX if role in {_SHORT[short] for short in roles.split()}}
@@ -274,8 +265,6 @@ _DEMO = "LCBP3-C2"  # the code of its project and of its contract
 
 @dataclass(frozen=True, slots=True)
 class DemoAssignment:
-    """A role and the code of the one place where it is given; none for everywhere."""
-
     role: str
     organization: str | None = None
     project: str | None = None

@@ -1,8 +1,4 @@
-"""
-The caller, moment and address of a request, and the caller's grants.
-
-An assigned role is a `Grant`; an object has a `Scope`. Grants add up.
-"""
+"""The context of a request: caller, grants, scope and moment."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -18,11 +14,7 @@ EVERYTHING = "system.manage_all"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """
-    The organizations, project and contract of an object.
-
-    A contract's document contains the project too, so that a grant on the project covers its contracts.
-    """
+    """The place of an object; a contract's object has the project too."""
 
     organizations: frozenset[int] = frozenset()
     project: int | None = None
@@ -31,7 +23,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role in one organization, project or contract, or everywhere if none is set."""
+    """A role in one place, or everywhere if none is set."""
 
     role: str
     permissions: frozenset[str]
@@ -57,16 +49,11 @@ class Grant:
 
 
 def allows(grants: Iterable[Grant], permission: str, scope: Scope) -> bool:
-    """Return whether a grant gives `permission` and covers `scope`; `system.manage_all` gives each."""
     return any(grant.gives(permission) and grant.covers(scope) for grant in grants)
 
 
 def allows_somewhere(grants: Iterable[Grant], permission: str) -> bool:
-    """
-    Return whether a grant gives `permission` in any scope.
-
-    It does not decide about a single object: that needs `allows`.
-    """
+    """Return whether any grant gives it; this does not decide about an object."""
     return any(grant.gives(permission) for grant in grants)
 
 
@@ -84,16 +71,7 @@ class NotYourOrganization(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """
-    An account with its present grants, loaded for each request.
-
-    :param organization_id: the organization that the user mainly works for, None for the system itself
-    :param organization_public_id: of the same one
-    :param organization_ids: that one and each in which the user has a role: the caller may act for them
-    :param draws_per_minute: the caller's limit of issued numbers; None for the general limit, 0 for no limit
-    :param must_change_password: an administrator set the password; the person has to choose another one first
-    :param session: the public id of the request's session; None outside of requests
-    """
+    """`organization_ids` are those the caller may act for; a limit of 0 means none."""
 
     user_id: int
     public_id: UUID
@@ -124,26 +102,19 @@ class Caller:
         return frozenset().union(*(grant.permissions for grant in self.grants))
 
     def require(self, permission: str, scope: Scope) -> None:
-        """:raises Forbidden: when `permission` is not given in `scope`"""
+        """:raises Forbidden:"""
         if not self.may(permission, scope):
             raise Forbidden(f"The permission {permission} is needed here.", values={"permission": permission})
 
     def require_somewhere(self, permission: str) -> None:
-        """:raises Forbidden: when no role of the caller gives `permission`"""
+        """:raises Forbidden:"""
         if not self.may_anywhere(permission):
             raise Forbidden(f"The permission {permission} is needed.", values={"permission": permission})
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """
-    The context of one request or command; created once at the entry point and never changed.
-
-    :param now: read once, aware; each attempt of the request uses it
-    :param address: of the client; empty at the terminal and in the worker
-    :param language: of the messages in API responses
-    :param key: the `Idempotency-Key`, or the hidden field of a form
-    """
+    """`now` is the same for each attempt; `address` is empty outside of HTTP."""
 
     caller: Caller
     now: datetime

@@ -1,4 +1,4 @@
-"""Check new passwords by length and blocklists, after NIST SP 800-63B."""
+"""Check new passwords by length and blocklists (NIST SP 800-63B)."""
 
 import unicodedata
 from collections.abc import Container, Iterable
@@ -28,11 +28,7 @@ _SEQUENCES: Final = (_LINES + " " + _LINES[::-1]).split()
 
 
 def password_weakness(password: str, *, names: Iterable[str] = (), common: Container[str] = frozenset()) -> Text | None:
-    """
-    Return why a new password is not acceptable, or None.
-
-    :param common: passwords in lower case and form NFKC
-    """
+    """:param common: in lower case and form NFKC"""
     if not SHORTEST_PASSWORD <= len(canonical_password(password)) <= LONGEST_PASSWORD:
         return _LENGTH
     text = _fold(password)
@@ -55,27 +51,24 @@ def password_weakness(password: str, *, names: Iterable[str] = (), common: Conta
 
 
 def canonical_password(password: str) -> str:
-    """Return the same spelling for text that looks the same, whichever keyboard typed it."""
     return compose(password, "/password")
 
 
 def _letters(text: str, categories: str = "LM") -> str:
-    """Return the characters of these Unicode categories; Thai vowels and tone marks are M."""
+    """Return the characters of the categories; Thai vowels and tone marks are M."""
     return "".join(character for character in text if unicodedata.category(character)[0] in categories)
 
 
 def _strip_ends(text: str) -> str:
-    """Remove digits, punctuation and blanks at both ends."""
     return text.strip(_letters(text, "NPSZC"))
 
 
 def _repeats(text: str) -> bool:
-    """Return whether a shorter text repeats; the last repetition may be incomplete."""
+    """Return whether a shorter text repeats; the last repetition may be cut off."""
     return any(text.startswith(text[period:]) for period in range(1, len(text) // 2 + 1))
 
 
 def _spellings(names: Iterable[str]) -> set[str]:
-    """Return each name, the name without separators, and its parts, from 3 characters on."""
     spellings: set[str] = set()
     for name in map(_fold, names):
         parts = name.translate(dict.fromkeys(map(ord, _letters(name, "PSZC")), " ")).split()
@@ -84,13 +77,13 @@ def _spellings(names: Iterable[str]) -> set[str]:
 
 
 def _replace_runs(text: str) -> str:
-    """Replace runs of 4 or more equal or adjacent characters by a blank."""
-    kept, start = "", 0
+    """Replace runs of 4 equal or adjacent characters by a blank."""
+    result, start = "", 0
     while start < len(text):
         end = start + 1
         while len(set(text[start : end + 1])) == 1 or any(text[start : end + 1] in line for line in _SEQUENCES):
             if end == len(text):
                 break
             end += 1
-        kept, start = (kept + " ", end) if end - start >= 4 else (kept + text[start], start + 1)
-    return kept
+        result, start = (result + " ", end) if end - start >= 4 else (result + text[start], start + 1)
+    return result

@@ -1,8 +1,4 @@
-"""
-Columns of a sheet of people, and reading its rows.
-
-A person with several roles has several rows. In all but the first, the person's cells are empty or the same.
-"""
+"""Columns of a sheet of people; each further role of a person has its own row."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -46,8 +42,6 @@ _DIFFERS: Final = Text("ต่างจากแถว {line} ของคนเ
 
 @dataclass(frozen=True, slots=True)
 class RequestedRole:
-    """A role in one row of the sheet; without days it counts at once and without an end."""
-
     line: int
     role: str
     level: str
@@ -56,7 +50,6 @@ class RequestedRole:
     last: date | None = None
 
     def meets(self, other: "RequestedRole") -> bool:
-        """Return whether both give the same role in the same place on some day."""
         same = (self.role, self.place) == (other.role, other.place)
         early, late = sorted((self, other), key=lambda role: role.first or date.min)
         return same and (late.first or date.min) <= (early.last or date.max)
@@ -64,7 +57,7 @@ class RequestedRole:
 
 @dataclass(frozen=True, slots=True)
 class ImportedPerson:
-    """:param cells: of the first row, by the keys of the columns"""
+    """:param cells: of the first row"""
 
     line: int
     cells: dict[str, str]
@@ -92,7 +85,7 @@ def read_people(rows: Iterable[SheetRow]) -> tuple[list[ImportedPerson], RowFaul
 
 
 def _read_role(line: int, cells: dict[str, str], at_fault: set[str]) -> tuple[RequestedRole | None, list[FieldProblem]]:
-    """:param at_fault: keys of the cells that cannot be read"""
+    """:param at_fault: keys of unreadable cells"""
     if "role" in at_fault:
         return None, []
     if not cells["role"]:

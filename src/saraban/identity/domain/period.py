@@ -1,4 +1,4 @@
-"""The period of a role: days in the deployment's zone (last day included), stored as moments (end excluded)."""
+"""Role periods: days in the deployment's zone, stored as moments, end excluded."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -23,17 +23,12 @@ class PeriodState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RolePeriod:
-    """
-    :param begins: None for at once
-    :param ends: None for no end
-    """
-
     begins: datetime | None = None
     ends: datetime | None = None
 
     @classmethod
     def of_days(cls, first: date | None, last: date | None, zone: ZoneInfo) -> Self:
-        """:raises Invalid: at `/until`, when it ends before it begins"""
+        """:raises Invalid:"""
         if first is not None and last is not None and last < first:
             raise invalid("/until", "before_from", BEFORE_FROM.th, BEFORE_FROM.en)
         begins = None if first is None else datetime.combine(first, time.min, zone)
@@ -58,6 +53,5 @@ class RolePeriod:
         return all(max(begins, now) < end for end in ends)
 
     def next_change(self, now: datetime) -> datetime | None:
-        """Return the next begin or end after the tolerance, or None."""
         after = now - CLOCK_TOLERANCE
         return min((at for at in (self.begins, self.ends) if at is not None and at > after), default=None)

@@ -1,8 +1,4 @@
-"""
-Rules for names, levels and permissions of custom roles.
-
-A custom role never has more permissions than its maker, and never `system.manage_all`.
-"""
+"""Rules for custom roles, which never exceed their maker's permissions."""
 
 from collections.abc import Collection, Iterable
 from typing import Final
@@ -19,12 +15,11 @@ _SHIPPED_WORDS: Final = {
 
 
 def home_of(project_id: int | None) -> Scope:
-    """Return the scope in which the rights over a role are needed: its project, or everywhere."""
     return Scope(project=project_id)
 
 
 def check_names(name: str, name_en: str | None) -> None:
-    """:raises Invalid: when a name is that of a shipped role, in either language"""
+    """:raises Invalid:"""
     says = Text("ชื่อนี้เป็นชื่อบทบาทของระบบ", "This is the name of a shipped role.")
     faults = [
         FieldProblem(pointer, "shipped", says)
@@ -36,14 +31,14 @@ def check_names(name: str, name_en: str | None) -> None:
 
 
 def check_level(level: str, *, of_project: bool) -> None:
-    """:raises Invalid: when a project's role has a level above the project"""
+    """:raises Invalid:"""
     if of_project and level not in OF_A_PROJECT:
         th, en = "บทบาทของโครงการอยู่ที่ระดับโครงการหรือสัญญา", "A role of a project is given in the project or in a contract."
         raise invalid("/level", "above_the_project", th, en)
 
 
 def check_permissions(names: Collection[str], known: Collection[str]) -> None:
-    """:raises Invalid: naming each permission that does not exist or is for Superadmins only"""
+    """:raises Invalid:"""
     faults = [
         FieldProblem(f"/permissions/{place}", *fault)
         for place, name in enumerate(names)
@@ -53,21 +48,21 @@ def check_permissions(names: Collection[str], known: Collection[str]) -> None:
         raise Invalid(fields=faults)
 
 
-def _permission_fault(name: str, known: Collection[str]) -> tuple[str, Text, dict[str, str]] | None:
+def _permission_fault(name: str, existing: Collection[str]) -> tuple[str, Text, dict[str, str]] | None:
     if name == EVERYTHING:
         return "superadmin_only", Text("สิทธิ์นี้เป็นของผู้ดูแลระบบเท่านั้น", "Only a Superadmin has this."), {}
-    if name not in known:
+    if name not in existing:
         return "unknown", Text("ไม่มีสิทธิ์ “{value}”", "There is no permission “{value}”."), {"value": name}
     return None
 
 
 def within(names: Iterable[str], by: Caller, scope: Scope) -> frozenset[str]:
-    """Return the permissions that the maker holds there; a copied role gets no others."""
+    """Return the permissions that the maker holds there."""
     return frozenset(name for name in names if name != EVERYTHING and by.may(name, scope))
 
 
 def require_held(names: Collection[str], by: Caller, scope: Scope) -> None:
-    """:raises Forbidden: when the role would gain or lose a permission that its editor does not hold there"""
+    """:raises Forbidden:"""
     missing = sorted(frozenset(names) - within(names, by, scope))
     if missing:
         raise Forbidden(f"The role would change in what the one who changes it may not do, for example {missing[0]}.")

@@ -1,4 +1,4 @@
-"""Claims of an access token. It never contains roles: these are read for each request."""
+"""Claims of an access token, which never contains roles."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,6 @@ LEEWAY_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class AccessClaims:
-    """The claims of a token, valid while its session is open and the digest of rights is the same."""
-
     subject: UUID
     session: UUID
     rights: str
@@ -37,7 +35,7 @@ def claims_for(access: AccessClaims, *, token_id: UUID, now: datetime, seconds: 
 
 
 def read_claims(claims: JsonObject, now: datetime) -> AccessClaims | None:
-    """Return the claims of a token with a valid signature, or None if it is not valid now."""
+    """Return None if the claims are not valid now."""
     moment = now.timestamp()
     issued, expires = claims.get("iat"), claims.get("exp")
     if claims.get("iss") != ISSUER or claims.get("aud") != AUDIENCE or claims.get("typ") != KIND:

@@ -1,4 +1,4 @@
-"""Queries about accounts, grants, tokens and organizations; each function executes one statement."""
+"""Queries about accounts, grants and tokens."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -44,22 +44,18 @@ async def user_named(session: AsyncSession, *, username: str, with_password: boo
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
 
-_AT_ONCE = 500  # values of one list
+_MOST_VALUES = 500  # values of one list
 T = TypeVar("T")
 
 
 def parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
     """Split the distinct values into parts of at most 500."""
     distinct = list(dict.fromkeys(values))
-    return (distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE))
+    return (distinct[start : start + _MOST_VALUES] for start in range(0, len(distinct), _MOST_VALUES))
 
 
 async def taken_names(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> dict[str, str]:
-    """
-    Return the given user names and addresses that are in use or look like one in use.
-
-    Keys are normal forms. Closed and deleted accounts count: a name in the audit trail stays one person's.
-    """
+    """Return those in use or alike, by normal form; deleted accounts count."""
     names: dict[str, str] = {}
     for column, key, values in (
         (User.username, key_column(User.username), usernames),
@@ -73,7 +69,6 @@ async def taken_names(session: AsyncSession, usernames: Sequence[str], emails: S
 
 
 async def organization_keys(session: AsyncSession, named: Iterable[str | UUID | None]) -> dict[str | UUID, int]:
-    """Return the keys of organizations by the code or public id that was given."""
     given = set(named) - {None}
     keys: dict[str | UUID, int] = {}
     for column, kind in ((Organization.organization_code, str), (Organization.public_id, UUID)):
@@ -99,11 +94,7 @@ async def organization_code(session: AsyncSession, key: int) -> str | None:
 async def people_named(
     session: AsyncSession, given: Sequence[str | UUID], *, lock: bool = False
 ) -> dict[str | UUID, User]:
-    """
-    Return accounts by the user name or public id that was given.
-
-    The account `system` is found by its user name only.
-    """
+    """Return accounts by the given names or ids; `system` has no public id here."""
     users: dict[str | UUID, User] = {}
     for column, kind in ((User.username, str), (User.public_id, UUID)):
         for part in parts(reference for reference in given if isinstance(reference, kind)):
@@ -117,19 +108,16 @@ async def people_named(
 
 
 async def has_accounts(session: AsyncSession) -> bool:
-    """Return whether an account besides `system` exists, open or closed."""
     return bool(await session.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 
 
 async def lock_user(session: AsyncSession, *, user_id: int, with_password: bool = False) -> User | None:
-    """Lock and refresh the row, so that failed log-ins are counted one after another."""
     statement = sa.select(User).where(User.user_id == user_id).with_for_update()
     statement = statement.options(undefer(User.password_hash)) if with_password else statement
     return await session.scalar(statement.execution_options(populate_existing=True))
 
 
 async def lock_rights(session: AsyncSession, *, alone: bool) -> None:
-    """Lock the first role's row, exclusively if `alone`; see `callers.share_rights`."""
     first = sa.select(Role.role_id).order_by(Role.role_id).limit(1)
     await session.execute(first.with_for_update(read=not alone))
 
@@ -159,11 +147,7 @@ async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -
 
 
 async def revoke_tokens(session: AsyncSession, *, user_id: int, but: str | UUID | None = None, now: datetime) -> None:
-    """
-    Revoke the account's tokens, under the lock of its row.
-
-    :param but: the session to keep, by its public id or the digest of its refresh token
-    """
+    """:param but: session to keep: its public id, or the digest of its refresh token"""
     await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
     others = _revocation(now).where(RefreshToken.user_id == user_id)
     if isinstance(but, str):
@@ -231,12 +215,11 @@ async def organizations(session: AsyncSession, *, ids: frozenset[int]) -> Sequen
 
 
 def _permissions() -> sa.Label[Any]:
-    """Return the active permissions of the row's role, joined by spaces."""
-    permissions, given = table_of(Permission), table_of(RolePermission)
+    permissions, granted = table_of(Permission), table_of(RolePermission)
     return (
         sa.select(sa.func.aggregate_strings(permissions.c.permission_name, " "))
-        .join_from(permissions, given, given.c.permission_id == permissions.c.permission_id)
-        .where(given.c.role_id == ROLE.role_id, permissions.c.is_active)
+        .join_from(permissions, granted, granted.c.permission_id == permissions.c.permission_id)
+        .where(granted.c.role_id == ROLE.role_id, permissions.c.is_active)
         .correlate(table_of(Role))
         .scalar_subquery()
         .label("permissions")
@@ -244,8 +227,6 @@ def _permissions() -> sa.Label[Any]:
 
 
 class UserGrant(NamedTuple):
-    """A user with one assignment; the fields of the assignment are null if there is none."""
-
     user_id: int
     public_id: UUID
     username: str
@@ -306,17 +287,14 @@ _OPEN_SESSIONS = (
 
 
 async def grants_of_open_users(session: AsyncSession, public_ids: Collection[UUID]) -> list[UserGrant]:
-    """Return a row for each assignment of open accounts; a user without one has one row."""
     return [UserGrant._make(row) for row in await session.execute(_OPEN_USERS, {"public_ids": list(public_ids)})]
 
 
 async def grants_of_username(session: AsyncSession, username: str) -> list[UserGrant]:
-    """Return the rows of one account, open or closed."""
     return [UserGrant._make(row) for row in await session.execute(_NAMED_USER, {"username": username})]
 
 
 async def grants_of_sessions(session: AsyncSession, sessions: Collection[UUID]) -> list[tuple[UUID, UserGrant]]:
-    """Return the rows of each open session, with the session's public id."""
     rows = await session.execute(_OPEN_SESSIONS, {"sessions": list(sessions)})
     return [(row[-1], UserGrant._make(row[:-1])) for row in rows]
 
@@ -324,12 +302,7 @@ async def grants_of_sessions(session: AsyncSession, sessions: Collection[UUID]) 
 async def members(
     session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None, closed: bool = False
 ) -> Sequence[AnyRow]:
-    """
-    Return the active people who work for one of the organizations.
-
-    :param project_id: include people with a role in this project
-    :param closed: include closed accounts
-    """
+    """:param project_id: include people with a role in this project"""
     mine = sa.exists().where(UserAssignment.user_id == User.user_id, in_force())
     belongs = sa.or_(
         User.primary_organization_id.in_(organization_ids),
@@ -349,7 +322,6 @@ async def members(
 async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> Sequence[AnyRow]:
-    """Return a row for each active person and organization, if they hold one of `permissions`."""
     person = (User.user_id, User.public_id.label("public_id"))
     home, place = User.primary_organization_id, UserAssignment.organization_id
     may = sa.true() if permissions is None else _has_any_permission(permissions)
@@ -367,11 +339,11 @@ def acts() -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _has_any_permission(permissions: Collection[str]) -> sa.ColumnElement[bool]:
-    given = aliased(UserAssignment)
+    assignment = aliased(UserAssignment)
     return (
         sa.exists()
-        .where(given.user_id == User.user_id, in_force(given))
-        .where(Role.role_id == given.role_id, Role.deleted_at.is_(None))
+        .where(assignment.user_id == User.user_id, in_force(assignment))
+        .where(Role.role_id == assignment.role_id, Role.deleted_at.is_(None))
         .where(RolePermission.role_id == Role.role_id)
         .where(Permission.permission_id == RolePermission.permission_id)
         .where(Permission.permission_name.in_(permissions))
@@ -393,7 +365,6 @@ async def role_named(session: AsyncSession, name: str) -> Role | None:
 
 
 async def users_with_preferences(session: AsyncSession, user_ids: Collection[int]) -> Sequence[AnyRow]:
-    """Return (user, preference or null) for each user that exists, closed ones included."""
     statement = (
         sa.select(User, UserPreference)
         .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
@@ -408,6 +379,5 @@ async def role_permissions(session: AsyncSession) -> set[tuple[int, int]]:
 
 
 async def lift_limits(session: AsyncSession, usernames: Collection[str]) -> None:
-    """Remove the limit of issued numbers, unless an administrator set one."""
     unset = sa.and_(User.username.in_(usernames), User.draws_per_minute.is_(None))
     await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))

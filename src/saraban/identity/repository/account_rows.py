@@ -1,4 +1,4 @@
-"""Queries about accounts as those who administer them see them, and whom or what a public id or a code means."""
+"""Queries about accounts, sessions and the directory."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -60,12 +60,6 @@ def _accounts() -> sa.Select[*tuple[Any, ...]]:
 
 
 def _is_visible_to(caller: Caller) -> sa.ColumnElement[bool]:
-    """
-    Return whether the caller may see an account.
-
-    A caller sees their own account; the accounts of organizations where they have `user.view` or give roles; and, where
-    they give roles in a project or contract, the accounts of its organizations and of people with a role there.
-    """
     grants = [grant for grant in caller.grants if grant.gives(VIEW) or grant.gives(GIVE)]
     if any(grant.is_global for grant in grants):
         return sa.true()
@@ -98,11 +92,7 @@ async def list_accounts(
     after: str | None,
     limit: int,
 ) -> list[AccountRow]:
-    """
-    Return up to `limit` + 1 accounts that the caller may see.
-
-    :param after: the last user name of the previous page when sorted by name; otherwise `cursor` applies
-    """
+    """Return up to `limit` + 1 rows; sorted by name, they follow `after`, not `cursor`."""
     statement = _accounts().where(*_filters(wanted), _is_visible_to(caller))
     if wanted.sort == "newest":
         statement = newest_first(statement, at=User.created_at, public_id=User.public_id, cursor=cursor, limit=limit)
@@ -162,7 +152,7 @@ async def place_names(session: AsyncSession) -> list[str]:
 
 
 async def resettable_user(session: AsyncSession, identifier: str) -> User | None:
-    """Return the open account with a password that has this user name, or else this address."""
+    """Return the open account with a password; the user name has precedence."""
     named = sa.or_(is_spelled(User.username, [identifier]), User.email == identifier)
     people = sa.select(User).where(named, User.password_hash != NO_PASSWORD, *acts())
     return await session.scalar(
@@ -171,17 +161,12 @@ async def resettable_user(session: AsyncSession, identifier: str) -> User | None
 
 
 async def lock_token_owner(session: AsyncSession, *, token_hash: str) -> User | None:
-    """
-    Lock the account before its tokens, like every function that ends sessions.
-
-    A password reset and a refresh then run one after another.
-    """
+    """Lock the account before its tokens, like every function that ends sessions."""
     owner = sa.select(RefreshToken.user_id).where(RefreshToken.token_hash == token_hash).scalar_subquery()
     return await session.scalar(sa.select(User).where(User.user_id == owner).with_for_update())
 
 
 async def lock_refresh_token(session: AsyncSession, *, token_hash: str) -> RefreshToken | None:
-    """Lock the token's row: of two requests with one token, the second finds it rotated."""
     statement = sa.select(RefreshToken).where(RefreshToken.token_hash == token_hash).with_for_update()
     return await session.scalar(statement)
 
@@ -211,7 +196,6 @@ class DirectoryEntry(NamedTuple):
 async def directory(
     session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
 ) -> list[DirectoryEntry]:
-    """Return all entries with one of the public ids or codes; a code may belong to several."""
     none = sa.literal(None, sa.String())
     columns: dict[str, tuple[Any, ...]] = {
         "user": (User.user_id, User.public_id, User.username, User.first_name, User.last_name),
@@ -235,7 +219,7 @@ async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:
 
 
 async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limit: int) -> int:
-    """Delete by primary key, so that no range is locked while people log in."""
+    """Delete by primary key, which locks no range."""
     old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
     keys = (await session.scalars(old)).all()
     if keys:
@@ -244,13 +228,12 @@ async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limi
 
 
 async def keys_at_home(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
-    """Return the accounts of these organizations, closed ones and programs included."""
     statement = sa.select(User.user_id).where(User.primary_organization_id.in_(list(organization_ids)))
     return frozenset(await session.scalars(statement))
 
 
 async def all_accounts(session: AsyncSession) -> Sequence[AnyRow]:
-    """Return (user, organization code, role names, state) of all accounts, by user name."""
+    """Return (user, organization code, role names, state)."""
     statement = (
         sa.select(User, Organization.organization_code, sa.func.aggregate_strings(Role.role_name, ", "), STATE)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)

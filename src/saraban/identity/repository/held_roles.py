@@ -1,4 +1,4 @@
-"""Queries about assigned roles, their places and periods, and the people who can give them."""
+"""Queries about assigned roles, their places and periods."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -62,7 +62,7 @@ PLACES = {
 
 
 async def place_keys(session: AsyncSession, level: str, named: UUID | str) -> AnyRow | None:
-    """Return (id, code, project_id) of the place with this public id or code."""
+    """Return (id, code, project_id)."""
     place = PLACES[level]
     statement: AnySelect = sa.select(place.key.label("id"), place.code.label("code"), place.project.label("project_id"))
     if isinstance(named, UUID):
@@ -73,7 +73,6 @@ async def place_keys(session: AsyncSession, level: str, named: UUID | str) -> An
 
 
 async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str]]:
-    """Return the codes of the scope's organizations, project and contract, by level."""
     keys: dict[str, Collection[int | None]] = {
         ORGANIZATION: scope.organizations,
         PROJECT: [scope.project],
@@ -90,7 +89,6 @@ async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str
 
 
 async def assignments_of_users(session: AsyncSession, user_ids: Collection[int]) -> dict[int, list[UserAssignment]]:
-    """Return assignments of any period, by the key of the user."""
     assignments: dict[int, list[UserAssignment]] = {}
     for part in parts(user_ids):
         for row in await session.scalars(sa.select(UserAssignment).where(UserAssignment.user_id.in_(part))):
@@ -99,11 +97,7 @@ async def assignments_of_users(session: AsyncSession, user_ids: Collection[int])
 
 
 class HeldRoleRow(NamedTuple):
-    """
-    An assignment with its role and place.
-
-    :param counts: its period includes the database's present moment
-    """
+    """:param counts: its period includes the database's present moment"""
 
     id: int
     public_id: UUID
@@ -171,13 +165,13 @@ async def list_held_roles(session: AsyncSession, *, user_id: int, closed: bool =
 
 async def lasting_administrations(session: AsyncSession) -> Sequence[AnyRow]:
     """Return (assignment, user) of permanent, global administrators who can sign in."""
-    given = UserAssignment
+    assignment = UserAssignment
     statement = (
-        sa.select(given.id, given.user_id)
-        .join(User, User.user_id == given.user_id)
-        .join(Role, Role.role_id == given.role_id)
-        .where(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
-        .where(given.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), carries(EVERYTHING))
+        sa.select(assignment.id, assignment.user_id)
+        .join(User, User.user_id == assignment.user_id)
+        .join(Role, Role.role_id == assignment.role_id)
+        .where(assignment.organization_id.is_(None), assignment.project_id.is_(None), assignment.contract_id.is_(None))
+        .where(assignment.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), carries(EVERYTHING))
         .where(*acts(), User.username != SYSTEM_USERNAME, User.password_hash != NO_PASSWORD)
     )
     return (await session.execute(statement)).all()
@@ -192,7 +186,7 @@ async def any_period_due(session: AsyncSession) -> bool:
 
 
 async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tuple[UserAssignment, User]]:
-    """Lock assignments whose begin or end has not been announced, the earliest first."""
+    """Lock assignments with an unannounced begin or end, the earliest first."""
     statement = (
         sa.select(UserAssignment, User)
         .join(User, User.user_id == UserAssignment.user_id)
@@ -215,7 +209,6 @@ class PlaceRow(NamedTuple):
 
 
 async def places(session: AsyncSession) -> list[PlaceRow]:
-    """Return the open organizations and all projects and contracts, by level and code."""
     rows: list[PlaceRow] = []
     for level, place in PLACES.items():
         statement = sa.select(place.key, place.project, place.public_id, place.code, place.name).order_by(place.code)
@@ -230,16 +223,18 @@ async def roles(session: AsyncSession) -> Sequence[Role]:
 
 
 async def holders_at(session: AsyncSession, permission: str, scope: Scope, *, limit: int) -> list[UUID]:
-    """Return the people who hold the permission in the scope; holders of global roles come last."""
-    given = UserAssignment
-    everywhere = sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
-    here = [everywhere, given.organization_id.in_(scope.organizations)]
-    here += [given.project_id == scope.project] if scope.project is not None else []
-    here += [given.contract_id == scope.contract] if scope.contract is not None else []
+    """Return holders of the permission in the scope, holders of global roles last."""
+    assignment = UserAssignment
+    everywhere = sa.and_(
+        assignment.organization_id.is_(None), assignment.project_id.is_(None), assignment.contract_id.is_(None)
+    )
+    here = [everywhere, assignment.organization_id.in_(scope.organizations)]
+    here += [assignment.project_id == scope.project] if scope.project is not None else []
+    here += [assignment.contract_id == scope.contract] if scope.contract is not None else []
     statement = (
         sa.select(User.public_id)
-        .join(given, given.user_id == User.user_id)
-        .join(Role, Role.role_id == given.role_id)
+        .join(assignment, assignment.user_id == User.user_id)
+        .join(Role, Role.role_id == assignment.role_id)
         .join(RolePermission, RolePermission.role_id == Role.role_id)
         .join(Permission, Permission.permission_id == RolePermission.permission_id)
         .where(sa.or_(*here), in_force(), Role.deleted_at.is_(None), *acts())

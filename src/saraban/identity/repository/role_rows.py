@@ -25,7 +25,7 @@ class RoleRow(NamedTuple):
 
 
 def _visible_roles(projects: frozenset[int] | None) -> sa.Select[tuple[Role, UUID | None, str | None]]:
-    """Return the roles of the installation and of these projects; None for all projects."""
+    """:param projects: None for all"""
     statement = sa.select(Role, _projects.c.uuid, _projects.c.project_code).outerjoin(
         _projects, _projects.c.id == Role.project_id
     )
@@ -50,14 +50,13 @@ async def role_page(
 
 
 async def role(session: AsyncSession, named: UUID | str, *, seen_in: frozenset[int] | None) -> RoleRow | None:
-    """Return the role with this public id or name, if it is visible."""
     condition = Role.public_id == named if isinstance(named, UUID) else Role.role_name == named
     row = (await session.execute(_visible_roles(seen_in).where(condition))).one_or_none()
     return None if row is None else RoleRow._make(row)
 
 
 async def is_role_in_definition(session: AsyncSession, name: str) -> bool:
-    """Return whether any version of a workflow names the role, active or not."""
+    """Return whether any workflow version names the role, active or not."""
     text = orjson.dumps(name)
     return any(text in orjson.dumps(dsl) for dsl in await session.scalars(sa.select(_definitions.c.dsl)))
 
@@ -90,11 +89,7 @@ async def permissions_of_roles(session: AsyncSession, role_ids: Collection[int])
 async def roles_with_permissions(
     session: AsyncSession, permissions: Collection[str], *, project: int | None
 ) -> Sequence[Role]:
-    """
-    Return the open roles with one of the permissions, of the installation or of the project.
-
-    Roles that give everything are included.
-    """
+    """Return open roles with one of the permissions, or with all."""
     belongs = sa.or_(Role.project_id.is_(None), Role.project_id == project)
     statement = sa.select(Role).where(carries(*permissions, EVERYTHING), belongs, Role.deleted_at.is_(None))
     return (await session.scalars(statement.order_by(Role.role_id))).all()

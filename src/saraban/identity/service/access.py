@@ -1,9 +1,4 @@
-"""
-Explain why a person may or may not act: their roles, missing permissions and who can give them.
-
-A caller may ask about themselves and about people they see in the list of people. Roles in places where the caller
-neither sees people nor gives roles are hidden.
-"""
+"""Explain permissions; roles in places that the caller may not see are hidden."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,12 +31,7 @@ _INACTIVE_REASONS: Mapping[Standing, Reason] = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """
-    The person that an explanation is about.
-
-    :param caller: with the present grants; None when the account is closed
-    :param told: the roles that the caller may see; None for all
-    """
+    """`caller` is None when the account is closed; `told` is None for all roles."""
 
     public_id: UUID
     display_name: str
@@ -52,17 +42,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """
-    A decision with its reason.
-
-    :param roles: that decide, or that would: in another place, at another time, or if they were open
-    :param missing: permissions of which one is needed
-    :param role_names: roles of which a step needs one
-    :param carriers: roles that give the missing permission, with where they would count
-    :param givers: people who can give one of these roles
-    :param on_behalf_of: people for whom the person may act
-    :param asked: assignees instead of the person: organizations by code, then people
-    """
+    """`roles` decide, or would elsewhere, at another time or if open; `asked` are other assignees."""
 
     allowed: bool
     reason: Reason
@@ -79,8 +59,9 @@ async def load_subject(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID | None = None, username: str = ""
 ) -> Subject:
     """
-    :param public_id: None, and no `username`, for the caller
-    :raises NotFound: when there is no such person, or the caller does not see them among people
+    Return the account, by default the caller's own.
+
+    :raises NotFound:
     """
     wanted = ctx.caller.public_id if public_id is None and not username else public_id
     named = wanted or canonical_username(username)
@@ -100,8 +81,8 @@ async def load_subject(
 
 async def _list_given_roles(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
     rows = await held_roles.list_held_roles(session, user_id=user_id, closed=True)
-    given = await role_rows.permissions_of_roles(session, {row.role_id for row in rows})
-    return tuple(_given_role(row, given.get(row.role_id, frozenset()), ctx.now) for row in rows)
+    permissions_of_role = await role_rows.permissions_of_roles(session, {row.role_id for row in rows})
+    return tuple(_given_role(row, permissions_of_role.get(row.role_id, frozenset()), ctx.now) for row in rows)
 
 
 def _given_role(row: held_roles.HeldRoleRow, permissions: frozenset[str], now: datetime) -> GivenRole:
@@ -130,7 +111,7 @@ async def place_scope(session: AsyncSession, level: str, public_id: UUID) -> Sco
 
 
 async def explain_permission(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
-    """:raises Invalid: at `query:permission`, when no such permission exists"""
+    """:raises Invalid:"""
     if permission not in await role_rows.permission_names(session):
         th, en = "ไม่มีสิทธิ์ “{value}”", "There is no permission “{value}”."
         raise invalid("query:permission", "unknown", th, en, value=permission)
@@ -142,11 +123,7 @@ async def explain_permission(session: AsyncSession, subject: Subject, *, permiss
 async def explain_guard(
     session: AsyncSession, subject: Subject, guard: Guard, *, permissions: Collection[str], scope: Scope
 ) -> Explanation:
-    """
-    Explain a guard's decision about a person; a refusal lists missing permissions and roles.
-
-    :param scope: where one of the permissions would suffice
-    """
+    """:param scope: where one of the permissions would suffice"""
     if subject.caller is None:
         return Explanation(allowed=False, reason=Reason.ACCOUNT_CLOSED)
     decision = access.decide(subject.caller, subject.held, guard, permissions)
@@ -189,7 +166,6 @@ async def _list_carriers(session: AsyncSession, permissions: Collection[str], sc
 
 
 async def _list_givers(session: AsyncSession, roles: Sequence[CarryingRole], scope: Scope) -> tuple[PersonRef, ...]:
-    """List people who can give one of the roles; holders of global roles come last."""
     if not roles:
         return ()
     keys = await held_roles.holders_at(session, access.MANAGES, scope, limit=MOST_ASKED)

@@ -1,4 +1,4 @@
-"""Open, change, close and unlock accounts; permissions are checked in the person's organization."""
+"""Open, change, close and unlock accounts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,8 +77,6 @@ class AccountSummary:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """A new account; its organization is given by its code or its public id."""
-
     username: str
     email: str
     first_name: str = ""
@@ -97,12 +95,7 @@ class NewAccount:
 
 
 async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password: str) -> UUID:
-    """
-    Open an account with a password.
-
-    :raises Invalid: when a field is not acceptable
-    :raises UsernameTaken: when the name or the address is in use
-    """
+    """:raises Invalid, UsernameTaken:"""
     await check_new_password(session, new, password)
     return await create_account(ctx, session, new, password_hash=await passwords.hash_password(password))
 
@@ -110,13 +103,12 @@ async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccoun
 async def check_new_password(
     session: AsyncSession, account: NewAccount | UserIn | User, password: str, *, pointer: str = "/password"
 ) -> None:
-    """:raises Invalid: when the password is too weak for this person, in this installation"""
+    """:raises Invalid:"""
     names = [account.username, account.email.partition("@")[0], account.first_name or "", account.last_name or ""]
     passwords.require_strong(password, [*names, *await account_rows.place_names(session)], pointer=pointer)
 
 
 async def create_account(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password_hash: str) -> UUID:
-    """Open an account with a password that was hashed before the transaction."""
     (user,) = await open_accounts(ctx, session, [new], password_hash=password_hash)
     return user.public_id
 
@@ -125,11 +117,8 @@ async def open_accounts(
     ctx: RequestContext, session: AsyncSession, new: Sequence[NewAccount], *, password_hash: str, at: Placed = anywhere
 ) -> list[User]:
     """
-    Create accounts and their audit entries, with a bounded number of statements.
-
-    :param at: context in which the error of one account is raised; an account whose error it suppresses is left out
-    :raises Invalid: when a field is not acceptable
-    :raises UsernameTaken: when a name or an address is in use, or comes twice
+    :param at: context of each account's error; it may suppress the error
+    :raises Invalid, UsernameTaken:
     """
     homes = await repository.organization_keys(session, [account.home[1] for account in new])
     taken_names = await repository.taken_names(
@@ -175,7 +164,7 @@ def _new_user(
 
 
 def _check_fields(new: NewAccount, homes: dict[str | UUID, int]) -> tuple[str, str, str, str, int | None]:
-    """:raises Invalid: naming each field at fault"""
+    """:raises Invalid: naming each field"""
     checks = FieldChecks()
     name, mail = checks.run(acceptable_username, new.username), checks.run(acceptable_address, new.email)
     first = checks.run(acceptable_name, "/firstName", new.first_name)
@@ -211,11 +200,7 @@ async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
 
 
 async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Person, active: bool) -> Receipt:
-    """
-    Open or close an account; a closed one is refused at its next request.
-
-    :raises LastSuperAdmin: when no administrator of the installation would remain
-    """
+    """:raises LastSuperAdmin:"""
     await lock_rights(session)
     user = await load_manageable(ctx, session, username, "user.edit" if active else "user.delete")
     receipt = Receipt("user", user.public_id)
@@ -248,11 +233,9 @@ async def unlock(ctx: RequestContext, session: AsyncSession, *, username: Person
 
 async def set_password(ctx: RequestContext, session: AsyncSession, *, username: Person, password: str) -> None:
     """
-    Replace a password, unlock the account and end its sessions.
+    Replace the password, unlock, end the sessions; the person must choose another one.
 
-    The person has to choose another password, unless the caller is the person.
-
-    :raises Invalid: when the password is too weak
+    :raises Invalid:
     """
     user = await load_manageable(ctx, session, username, "user.edit")
     await check_new_password(session, user, password)
@@ -262,19 +245,15 @@ async def set_password(ctx: RequestContext, session: AsyncSession, *, username: 
 async def reset_password(
     ctx: RequestContext, db: Database, *, person: UUID, password: str | None
 ) -> tuple[str, str | None]:
-    """
-    Return a new password's hash for `keep_password`, and a program's generated password.
-
-    No database connection is held while argon2 works.
-    """
+    """Return a hash for `keep_password` and a program's new password; holds no connection."""
     async with db.reading() as session:
         user = await load_manageable(ctx, session, person, "user.edit")
         if password is None and not user.is_service:
             raise required("/password")
-        made = passwords.make_password() if password is None else None
-        chosen = password or made or ""
+        generated = passwords.make_password() if password is None else None
+        chosen = password or generated or ""
         await check_new_password(session, user, chosen)
-    return await passwords.hash_password(chosen), made
+    return await passwords.hash_password(chosen), generated
 
 
 async def keep_password(ctx: RequestContext, session: AsyncSession, *, person: UUID, password_hash: str) -> Receipt:
@@ -293,8 +272,6 @@ UNCHANGED: Final = "…"  # no address, name or organization is this
 
 @dataclass(frozen=True, slots=True)
 class AccountChange:
-    """Changes to an account; a field that is UNCHANGED stays."""
-
     email: str = UNCHANGED
     first_name: str | None = UNCHANGED
     last_name: str | None = UNCHANGED
@@ -306,13 +283,10 @@ async def change_user(
     ctx: RequestContext, session: AsyncSession, *, person: Person, change: AccountChange, user: User | None = None
 ) -> RolesAfterMove:
     """
-    Change an account, or move it to another organization, which ends its roles in others.
+    Change or move an account; a move ends its roles in other organizations.
 
-    :param user: the locked account, if the caller has loaded it
-    :returns: the roles that ended and were kept by a move from an organization
-    :raises Invalid: when a field is not acceptable
-    :raises UsernameTaken: when the address is in use
-    :raises Forbidden: also when the caller may not edit people of the new organization
+    :param user: the locked account, if loaded
+    :raises Invalid, UsernameTaken, Forbidden:
     """
     moves = change.organization != UNCHANGED
     if moves and user is None:
@@ -373,12 +347,7 @@ async def _facts(session: AsyncSession, user: User) -> dict[str, object]:
 async def load_manageable(
     ctx: RequestContext, session: AsyncSession, username: Person, permission: str, *, lock: bool = False
 ) -> User:
-    """
-    Load an account that the caller may change.
-
-    :raises NotFound: when there is none, or the caller may not see it
-    :raises Forbidden: without `permission` in its organization, and where the person has roles that reach further
-    """
+    """:raises NotFound, Forbidden: also if the person's roles reach further"""
     user = (await repository.people_named(session, [canonical(username)], lock=lock)).get(canonical(username))
     if user is None or not (
         ctx.caller.may("user.view", home_of(user))
@@ -403,11 +372,7 @@ async def rights_over(ctx: RequestContext, session: AsyncSession, person: UUID) 
 async def replace_password(
     session: AsyncSession, user: User, password_hash: str, *, but: str | None = None, now: datetime
 ) -> None:
-    """
-    Replace a password; unlock the account, and end its invitation and its sessions.
-
-    :param but: the digest of a refresh token whose session continues
-    """
+    """Replace a password; end the invitation and sessions, except that of the digest `but`."""
     user.password_hash, user.updated_at = password_hash, now
     user.failed_attempts, user.locked_until = 0, now
     user.must_change_password = False

@@ -1,10 +1,7 @@
 """
 Assign and revoke roles.
 
-A caller gives only permissions that they hold in the same place, and an administrator of the installation always
-remains. Each change of permissions runs under `lock_rights` and records `account.changed`, because other packages store
-lists of assignees. `announce_periods` records it when a period begins or ends; each statement that reads assignments
-checks the period by the database's clock.
+Each change runs under `lock_rights` and records `account.changed`, because other packages store assignees.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,13 +35,12 @@ Placed = Callable[[int], AbstractContextManager[object]]
 
 
 def anywhere(_index: int) -> AbstractContextManager[object]:
-    """Raise the error of one item unchanged."""
     return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
 class RoleScope:
-    """A place of a role; a contract contains its project, whose roles count in its contracts."""
+    """A contract contains its project, whose roles count in its contracts."""
 
     organization_id: int | None = None
     project_id: int | None = None
@@ -72,7 +68,6 @@ async def find_scope(
 
 
 def _by_level(organization: str | None, project: str | None, contract: str | None) -> list[tuple[str, str]]:
-    """Return the given codes with their levels."""
     codes = (
         (catalogue.ORGANIZATION, organization),
         (catalogue.PROJECT, project),
@@ -89,7 +84,7 @@ ACCOUNT_CHANGED = "account.changed"
 
 
 class RoleDoesNotFit(DomainError):
-    """A role is given at the level it is made for: everywhere, one organization, one project or one contract."""
+    """A role can be given only at its own level: everywhere, one organization, one project or one contract."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_SCOPE_MISMATCH"
     says = Text("บทบาท {role} ต้องมอบที่ระดับ {scope}", "The role {role} is given at the level {scope}.")
@@ -97,7 +92,7 @@ class RoleDoesNotFit(DomainError):
 
 
 class RoleGiven(DomainError):
-    """The person has this role in this place already, at some time of the period that was asked for."""
+    """The person has this role in this place already, during a part of the requested period."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_ALREADY_GIVEN"
     says = Text("มีบทบาท {role} ที่นี่อยู่แล้วในช่วงเวลานี้", "The role {role} is given there already for that time.")
@@ -109,7 +104,7 @@ class RoleGiven(DomainError):
 
 
 class LastSuperAdmin(DomainError):
-    """Nobody else with an open account and a password of their own would administer the installation without an end."""
+    """After this change no permanent Superadmin with an open account and a password would remain."""
 
     kind, code = ErrorKind.CONFLICT, "LAST_SUPER_ADMIN"
     says = Text("ต้องมีผู้ดูแลระบบที่ใช้งานได้อย่างน้อยหนึ่งคน", "Somebody has to remain who administers the whole system.")
@@ -122,12 +117,7 @@ class LastSuperAdmin(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class RoleGrant:
-    """
-    A role in one place, by code or by level and public id; without a place, everywhere.
-
-    :param first: the first day
-    :param last: the last day on which the role counts
-    """
+    """`last` is the last day on which the role counts."""
 
     role: str
     organization_code: str | None = None
@@ -148,8 +138,6 @@ class RoleGrant:
 
 @dataclass(frozen=True, slots=True)
 class RequestedAssignment:
-    """A checked grant: columns of the assignment, and its description in the audit trail."""
-
     where: AssignmentColumns
     details: dict[str, str | None]
     scope: Scope
@@ -157,14 +145,7 @@ class RequestedAssignment:
 
 
 async def requested_assignment(ctx: RequestContext, session: AsyncSession, grant: RoleGrant) -> RequestedAssignment:
-    """
-    Check a grant.
-
-    :raises Invalid: when role or place is unknown, the role is another project's, or the period is over already or ends
-        before it begins
-    :raises RoleDoesNotFit: when the role is made for another level
-    :raises Forbidden: when the caller may not assign there, or the role has permissions that the caller does not hold
-    """
+    """:raises Invalid, RoleDoesNotFit, Forbidden:"""
     row = await _find_role(session, grant)
     period = RolePeriod.of_days(grant.first, grant.last, ctx.zone)
     if period.state(ctx.now) is PeriodState.ENDED:
@@ -231,7 +212,7 @@ async def _find_role(session: AsyncSession, grant: RoleGrant) -> Role:
 async def require_no_more_than_own(
     session: AsyncSession, by: Caller, role: Role | held_roles.HeldRoleRow, scope: Scope
 ) -> None:
-    """:raises Forbidden: when `by` may not give roles there, or does not hold the role's permissions there"""
+    """:raises Forbidden:"""
     by.require("user.manage_assignments", scope)
     if by.may(EVERYTHING, scope):
         return
@@ -246,12 +227,8 @@ async def grant_role(
     ctx: RequestContext, session: AsyncSession, username: Person, grant: RoleGrant, *, again: bool = True
 ) -> UserAssignment | None:
     """
-    Give one role; see `grant_roles`.
-
-    :param again: return None if the role is given there for the same period
-    :raises RoleDoesNotFit: when the role is made for another level
-    :raises RoleGiven: when it is given there for some of that time
-    :raises Forbidden: when the caller may not assign there, or does not hold the role's permissions
+    :param again: return None if the same grant exists
+    :raises RoleDoesNotFit, RoleGiven, Forbidden:
     """
     (assignment,) = await grant_roles(ctx, session, [(username, grant)], again=again)
     return assignment
@@ -265,11 +242,7 @@ async def grant_roles(
     at: Placed = anywhere,
     again: bool = True,
 ) -> list[UserAssignment | None]:
-    """
-    Give many roles, with a bounded number of statements.
-
-    :param at: context in which the error of each is raised
-    """
+    """:param at: context of each grant's error"""
     await lock_rights(session)
     people = await repository.people_named(session, [canonical(person) for person, _ in grants])
     existing = await held_roles.assignments_of_users(session, {user.user_id for user in people.values()})
@@ -331,14 +304,7 @@ def period_of(row: UserAssignment) -> RolePeriod:
 
 
 async def revoke_role(ctx: RequestContext, session: AsyncSession, username: Person, grant: RoleGrant) -> None:
-    """
-    Revoke a role in one place, for all its periods; the role in other places stays.
-
-    :raises NotFound: when it is not given there
-    :raises RoleDoesNotFit: when the role is made for another level
-    :raises Forbidden: when the caller could not have given it
-    :raises LastSuperAdmin: when no administrator of the installation would remain
-    """
+    """:raises NotFound, RoleDoesNotFit, Forbidden, LastSuperAdmin:"""
     await lock_rights(session)
     user = _require_account(await repository.people_named(session, [canonical(username)]), username)
     wanted = await requested_assignment(ctx, session, grant)
@@ -351,13 +317,7 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: Pers
 
 
 async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, person: UUID, assignment: UUID) -> Receipt:
-    """
-    Revoke one assignment.
-
-    :raises NotFound: when the person does not have it, or the caller may not see it
-    :raises Forbidden: when the caller could not have given it
-    :raises LastSuperAdmin: when no administrator of the installation would remain
-    """
+    """:raises NotFound, Forbidden, LastSuperAdmin:"""
     await lock_rights(session)
     user, visible = await visible_assignments(ctx, session, person)
     held_role = next((row for row in visible if row.public_id == assignment), None)
@@ -386,7 +346,7 @@ class RolesAfterMove(NamedTuple):
 
 
 async def end_roles_elsewhere(ctx: RequestContext, session: AsyncSession, user: User) -> RolesAfterMove:
-    """Revoke the roles in other organizations; keep those in projects and contracts."""
+    """Revoke roles in other organizations; keep those in projects and contracts."""
     rows = await held_roles.list_held_roles(session, user_id=user.user_id)
     ended = [row for row in rows if row.organization_id not in {None, user.primary_organization_id}]
     for row in ended:
@@ -402,10 +362,9 @@ def _role_and_place(row: held_roles.HeldRoleRow) -> str:
 
 async def require_another_administrator(session: AsyncSession, user: User, *, assignment_id: int | None = None) -> None:
     """
-    Check that another permanent administrator remains; call it under `lock_rights`.
+    Call it under `lock_rights`, so that two administrators cannot remove each other.
 
-    :param assignment_id: the assignment that ends; None for the whole account
-    :raises LastSuperAdmin: when no other permanent, global administrator can sign in
+    :raises LastSuperAdmin:
     """
     rows = await held_roles.lasting_administrations(session)
     ending = [row for row in rows if row.user_id == user.user_id and assignment_id in {None, row.id}]
@@ -419,7 +378,6 @@ def scope_of(row: held_roles.HeldRoleRow) -> Scope:
 
 
 def home_of(user: User) -> Scope:
-    """Return the scope for permissions over an account: its person's organization."""
     organization = user.primary_organization_id
     return Scope(organizations=frozenset({organization} if organization else ()))
 
@@ -428,12 +386,9 @@ async def visible_assignments(
     ctx: RequestContext, session: AsyncSession, person: UUID
 ) -> tuple[User, list[held_roles.HeldRoleRow]]:
     """
-    Return a person with their assignments that the caller may see.
+    Return all assignments with `user.view`, else those where the caller gives roles.
 
-    All of them for the person and for a caller with `user.view`; otherwise those in places where the caller gives
-    roles.
-
-    :raises NotFound: when the caller may see neither the person nor an assignment
+    :raises NotFound:
     """
     user = (await repository.people_named(session, [person])).get(person)
     if user is None:
@@ -449,11 +404,9 @@ async def visible_assignments(
 
 async def require_power_over(ctx: RequestContext, session: AsyncSession, user: User, permission: str) -> None:
     """
-    Check that the caller's permissions reach as far as those of the person.
+    Protect the account: a changed address or password lets the caller act as the person.
 
-    A caller who changes an address or a password could otherwise act as that person.
-
-    :raises Forbidden: when the person has a role, now or later, where the caller does not have `permission`
+    :raises Forbidden: if a present or future role reaches further than `permission`
     """
     ctx.caller.require(permission, home_of(user))
     if user.user_id == ctx.caller.user_id or ctx.caller.may(EVERYTHING, Scope()):
@@ -466,11 +419,7 @@ async def require_power_over(ctx: RequestContext, session: AsyncSession, user: U
 
 
 async def announce_periods(db: Database, *, now: datetime) -> int:
-    """
-    Record each begin and end of a period once, and return their number.
-
-    Several workers may run it at once: the transaction that records a moment clears it in its row.
-    """
+    """Record each begin or end once, also with several workers; return the number."""
     total = 0
     while await _is_any_period_due(db) and (count := await db.transact(_announce, now)):
         total += count
@@ -494,11 +443,7 @@ async def _announce(now: datetime, session: AsyncSession) -> int:
 
 
 async def tell_changed(session: AsyncSession, users: Iterable[User], now: datetime, *, has_left: bool = False) -> None:
-    """
-    Record `account.changed`.
-
-    :param has_left: the account was closed, or moved to another organization
-    """
+    """:param has_left: closed, or moved to another organization"""
     people = dict.fromkeys(str(user.public_id) for user in users)
     news = [NewEvent(ACCOUNT_CHANGED, "user", key, {"userPublicId": key, "hasLeft": has_left}, now) for key in people]
     await record_all(session, news)

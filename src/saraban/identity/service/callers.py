@@ -1,9 +1,4 @@
-"""
-Load callers and members of organizations, and lock rights.
-
-Every signed-in user may search the register of organizations, because forms need it; closed ones are shown only with
-`organization.view`.
-"""
+"""Load callers and members of organizations, and lock rights."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -61,12 +56,12 @@ def organization_summary(row: AnyRow) -> OrganizationSummary:
 # the rights must hold the locks of its workflow instances already; the database ends a deadlock with other rows, and the
 # transaction is repeated.
 async def share_rights(session: AsyncSession) -> None:
-    """Keep permissions unchanged until the transaction ends; call it before reading them."""
+    """Keep permissions unchanged until the transaction ends; call before reading them."""
     await repository.lock_rights(session, alone=False)
 
 
 async def lock_rights(session: AsyncSession) -> None:
-    """Wait for all transactions that share the rights, and exclude new ones."""
+    """Wait for transactions that share the rights, and exclude new ones."""
     await repository.lock_rights(session, alone=True)
 
 
@@ -74,7 +69,9 @@ SIGN_IN_AGAIN: Final = Text("เข้าสู่ระบบอีกครั
 
 
 class NotSignedIn(DomainError):
-    """There is no token, it is forged or expired, its session or account was closed, or its rights changed: refresh it."""
+    """
+    The token is missing, forged or expired, its session or account was closed, or its rights have changed: refresh it.
+    """
 
     kind, code = ErrorKind.UNAUTHENTICATED, "UNAUTHORIZED"
     says = Text("กรุณาเข้าสู่ระบบ", "Please sign in.")
@@ -91,12 +88,7 @@ class OrganizationMember:
 
 
 class CallerLoader:
-    """
-    Load callers for requests; concurrent requests are read together, with one statement.
-
-    Nothing is cached: the statement begins after the request arrived, so that an ended session, a closed account and a
-    changed role count at once.
-    """
+    """Load callers of concurrent requests with one new statement; nothing is cached."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -106,7 +98,7 @@ class CallerLoader:
         self._pending: asyncio.Task[dict[UUID, Caller]] | None = None
 
     async def load(self, session: UUID) -> Caller:
-        """:raises NotSignedIn: when the session has ended, or the account is closed or deleted"""
+        """:raises NotSignedIn:"""
         self._requested.add(session)
         if self._pending is None:
             self._pending = asyncio.create_task(self._read(), name="saraban-callers")
@@ -130,11 +122,7 @@ class CallerLoader:
 
 
 async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
-    """
-    Return the user with their present grants, in one query.
-
-    :raises NotSignedIn: when the account is closed or deleted
-    """
+    """:raises NotSignedIn:"""
     callers = await load_callers(session, [public_id])
     if public_id not in callers:
         raise NotSignedIn("The account is closed.")
@@ -142,7 +130,7 @@ async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
 
 
 async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, Caller]:
-    """Return the open accounts with their present grants, in one query."""
+    """Return the open accounts, in one query."""
     if not public_ids:
         return {}
     rows = await repository.grants_of_open_users(session, public_ids)
@@ -150,7 +138,6 @@ async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> d
 
 
 async def system_caller(session: AsyncSession) -> Caller:
-    """Return the user `system` of timers and workers; it may do everything and cannot log in."""
     caller = await find_caller(session, username=SYSTEM_USERNAME)
     if caller is None:
         raise RuntimeError("The user `system` is missing: seed the catalogue first.")
@@ -162,7 +149,6 @@ async def system_context(session: AsyncSession, clock: Clock, address: str = "")
 
 
 async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
-    """Return an account as a caller, for the command line and the demo; a closed one too."""
     rows = await repository.grants_of_username(session, username)
     return _caller(rows) if rows else None
 
@@ -170,12 +156,7 @@ async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
 async def users_of(
     session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None, closed: bool = False
 ) -> tuple[OrganizationMember, ...]:
-    """
-    Return the active people who work for one of the organizations, without programs.
-
-    :param project_id: include people with a role in this project
-    :param closed: include closed accounts
-    """
+    """Return active people, no programs; with `project_id` also holders of its roles."""
     if not organization_ids and project_id is None:
         return ()
     rows = await repository.members(session, organization_ids, project_id=project_id, closed=closed)
@@ -187,11 +168,7 @@ async def users_of(
 async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> dict[int, dict[UUID, int]]:
-    """
-    Return the active people of each organization: their keys by public id.
-
-    :param permissions: return only people who hold one of these somewhere
-    """
+    """Return keys by public id, of people who hold one of the permissions somewhere."""
     members: dict[int, dict[UUID, int]] = {key: {} for key in organization_ids}
     if organization_ids:
         for row in await repository.members_of_each(session, organization_ids, permissions):
@@ -267,14 +244,9 @@ def held_scope(row: held_roles.HeldRoleRow) -> HeldRoleScope | None:
 async def look_up(
     session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
 ) -> list[DirectoryEntry]:
-    """Return people, organizations, projects and contracts, closed ones included."""
     return await account_rows.directory(session, public_ids=public_ids, codes=codes)
 
 
 async def accounts_of(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
-    """
-    Return the keys of accounts of these organizations, closed ones and programs included.
-
-    People of other organizations with a role in one of these are not included.
-    """
+    """Return accounts at home there, closed ones and programs included."""
     return await account_rows.keys_at_home(session, organization_ids) if organization_ids else frozenset()

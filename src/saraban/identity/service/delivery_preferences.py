@@ -1,4 +1,4 @@
-"""Delivery addresses and preferences of people; `notifications` defines the kinds of notice."""
+"""Addresses and delivery preferences of people."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,8 +16,6 @@ from saraban.kit.errors import invalid
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProfile:
-    """A person's address and preferences; defaults if the person chose none."""
-
     user_id: int
     public_id: UUID
     display_name: str
@@ -43,7 +41,7 @@ async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, 
 
 
 async def _lock_preference(ctx: RequestContext, session: AsyncSession) -> UserPreference:
-    """Return the caller's row; the account's row is locked, so that only one is created."""
+    """Lock the account, so that only one row is created."""
     user_id = ctx.caller.user_id
     await repository.lock_user(session, user_id=user_id)
     row = await session.get(UserPreference, user_id)
@@ -55,7 +53,6 @@ async def _lock_preference(ctx: RequestContext, session: AsyncSession) -> UserPr
 
 
 async def chosen_language(ctx: RequestContext, session: AsyncSession) -> str | None:
-    """Return the language that the caller chose, or None."""
     row = await session.get(UserPreference, ctx.caller.user_id)
     return None if row is None else row.language
 
@@ -68,7 +65,6 @@ async def choose_language(ctx: RequestContext, session: AsyncSession, *, languag
 
 
 async def chosen_project(ctx: RequestContext, session: AsyncSession) -> UUID | None:
-    """Return the project that the caller chose last, on any device."""
     row = await session.get(UserPreference, ctx.caller.user_id)
     return None if row is None else row.project_uuid
 

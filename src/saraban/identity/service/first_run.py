@@ -1,8 +1,4 @@
-"""
-Seed permissions, roles, `system` and demo accounts, and create the first Superadmin.
-
-Each seeding function may run repeatedly: it adds missing rows and changes no others.
-"""
+"""Seed shipped rows and create the first Superadmin; seeding may be repeated."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -48,7 +44,6 @@ SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def seed_catalogue(session: AsyncSession) -> None:
-    """Create the missing organization roles, permissions, shipped roles, and `system`."""
     stamps = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
     await add_missing(
         session,
@@ -76,11 +71,7 @@ async def seed_catalogue(session: AsyncSession) -> None:
 
 
 async def add_missing(session: AsyncSession, code: Any, rows: Iterable[Any]) -> None:
-    """
-    Add the rows whose value in the column `code` is missing.
-
-    A row whose code looks like another one's gets no key.
-    """
+    """Add rows with a new `code`; one that looks like another gets no key."""
     codes = await repository.values_of(session, code)
     normal_codes = set(map(normal_form, codes))
     for row in rows:
@@ -124,11 +115,7 @@ async def _add_system_user(session: AsyncSession) -> None:
 
 
 async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue.DEMO_PASSWORD) -> None:
-    """
-    Open the missing demo accounts; an existing one keeps its password and its roles.
-
-    The demo project must exist (`setup.service.demo`).
-    """
+    """Open missing demo accounts; the demo project must exist."""
     usernames = await repository.values_of(session, User.username)
     roles = await repository.keys_of(session, Role.role_name, Role.role_id)
     for account in catalogue.DEMO_ACCOUNTS:
@@ -174,7 +161,7 @@ async def _open_account(
 
 class NotSetUp(DomainError):
     """
-    Nobody has an account yet: whoever runs the server opens the set-up page with the link that it printed, or makes the first
+    No account exists yet: the operator of the server opens the set-up link that it printed, or creates the first
     administrator with `saraban setup`.
     """
 
@@ -189,7 +176,7 @@ class NotSetUp(DomainError):
 
 
 class AlreadySetUp(DomainError):
-    """The set-up page and `saraban setup` are for an empty database, and this one has accounts."""
+    """The set-up page and `saraban setup` need an empty database, and this one has accounts."""
 
     kind, code = ErrorKind.CONFLICT, "ALREADY_SET_UP"
     says = Text("ระบบนี้ตั้งค่าเริ่มต้นแล้ว จึงไม่ได้เปลี่ยนสิ่งใด", "Saraban is set up already; nothing was changed.")
@@ -202,8 +189,6 @@ class AlreadySetUp(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class FirstAdministrator:
-    """The first administrator and organization; an organization without a name gets its code."""
-
     username: str
     email: str
     password: str = field(repr=False)
@@ -214,7 +199,7 @@ class FirstAdministrator:
     last_name: str = ""
 
     def check(self) -> None:
-        """:raises Invalid: with every fault at once"""
+        """:raises Invalid: with every fault"""
         checks = FieldChecks(_organization_faults(self))
         names = [self.username.strip(), self.email.partition("@")[0], self.first_name, self.last_name]
         names += [self.organization_code, self.organization_name, self.organization_name_en]
@@ -227,8 +212,6 @@ class FirstAdministrator:
 
 
 class FirstRun:
-    """Whether an account exists; the answer is cached once it is yes."""
-
     def __init__(self, db: Database) -> None:
         self._db = db
         self._over = False
@@ -240,20 +223,13 @@ class FirstRun:
         return self._over
 
     async def require_over(self) -> None:
-        """:raises NotSetUp: while no account exists"""
+        """:raises NotSetUp:"""
         if not self._over and not await self.is_over():
             raise NotSetUp
 
 
 async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clock, address: str) -> Caller:
-    """
-    Create the first Superadmin and the organization.
-
-    The shipped roles must exist.
-
-    :raises Invalid: with every fault of what was given
-    :raises AlreadySetUp: when an account exists
-    """
+    """:raises Invalid, AlreadySetUp:"""
     first.check()
     await lock_rights(session)  # of two concurrent calls, the second finds the first one's account
     if await repository.has_accounts(session):

@@ -1,9 +1,4 @@
-"""
-Set one's own password: by a one-time link (invitation or reset), or with the current password.
-
-Attempts are counted, because a session that was left open must not suffice. The token of a link leaves this module
-once: printed by a command, or in a letter, for which `renew_invitation` makes a new token, so that no queue stores one.
-"""
+"""Set passwords by one-time links; no queue stores a token, letters make their own."""
 
 import asyncio
 from collections.abc import Sequence
@@ -43,7 +38,7 @@ RESETS_OF_ADDRESS, RESETS_OF_ACCOUNT, RESET_MINUTES = 20, 3, 60
 
 
 class TooManyPasswords(DomainError):
-    """More passwords were tried than a person types: for one account, or with invitations from one address."""
+    """Too many passwords were tried for one account, or with invitations from one address."""
 
     kind, code = ErrorKind.THROTTLED, "TOO_MANY_PASSWORDS"
     says = Text("ลองบ่อยเกินไป กรุณารอ {minutes} นาที", "Too many attempts. Please wait for {minutes} min.")
@@ -61,13 +56,10 @@ async def change_password(
     clock: Clock,
 ) -> None:
     """
-    Replace the caller's own password and end the other sessions.
+    Replace the caller's password; no connection is held during argon2.
 
-    No database connection is held while argon2 works.
-
-    :param refresh_token: of the session that continues
-    :raises Invalid: when the current password is wrong or the new one too weak
-    :raises TooManyPasswords: after too many tries
+    :param refresh_token: of the session to keep
+    :raises Invalid, TooManyPasswords:
     """
     await count_attempt(limiter, "password", str(ctx.caller.public_id), OF_ACCOUNT, minutes=MINUTES)
     async with db.reading() as session:
@@ -109,7 +101,7 @@ async def _note_failure(ctx: RequestContext, session: AsyncSession) -> None:
 
 
 async def count_attempt(limiter: RateLimiter, policy: str, whom: str, most: int, *, minutes: int = 1) -> None:
-    """:raises TooManyPasswords: when the attempts of these minutes are used up"""
+    """:raises TooManyPasswords:"""
     result = await limiter.take([RateLimitRule(policy, whom, most, minutes)])
     if result.refused is not None:
         raise TooManyPasswords(values={"minutes": ceil(result.reset / 60)}, retry_after=result.reset)
@@ -123,7 +115,7 @@ RESET_LIFE: Final = timedelta(minutes=30)
 
 
 class InvitationEnded(DomainError):
-    """The link was used, replaced by another one, has expired, or its account is closed."""
+    """The link was used, was replaced by another one or has expired, or its account is closed."""
 
     kind, code = ErrorKind.GONE, "INVITATION_ENDED"
     says = Text("ลิงก์นี้ใช้ไม่ได้แล้ว", "This link no longer works.")
@@ -135,8 +127,6 @@ class InvitationEnded(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """An account with an invitation; only the person may see the token."""
-
     public_id: UUID
     username: str
     display_name: str
@@ -154,13 +144,7 @@ def link_path(token: str) -> str:
 async def invite_user(
     ctx: RequestContext, session: AsyncSession, new: NewAccount, *, token: str | None = None
 ) -> Invitation:
-    """
-    Open an account without a password or roles, and invite its person.
-
-    :param token: of the link; None to make one
-    :raises Invalid: when a field is not acceptable
-    :raises UsernameTaken: when the name or the address is in use
-    """
+    """:raises Invalid, UsernameTaken:"""
     (invitation,) = await invite_users(ctx, session, [new], token=token)
     return invitation
 
@@ -173,11 +157,7 @@ async def invite_users(
     at: Placed = anywhere,
     token: str | None = None,
 ) -> list[Invitation]:
-    """
-    Invite many people, with a bounded number of statements.
-
-    :param at: context in which the error of one account is raised; an account whose error it suppresses is left out
-    """
+    """:param at: context of each account's error; it may suppress the error"""
     users = await open_accounts(ctx, session, new, password_hash=NO_PASSWORD, at=at)
     invited = [_invitation(user, token or new_secret()) for user in users]
     session.add_all(
@@ -198,11 +178,8 @@ async def invite_again(
     token: str | None = None,
 ) -> Invitation:
     """
-    Replace the link of an account; its password stays valid until the person sets another.
-
-    :param token: of the link; None to make one
-    :param handed_over: the administrator delivers the link, which then works for 24 hours; nothing is mailed
-    :raises Invalid: for a closed account and for an account of a program
+    :param handed_over: not mailed, and valid for 24 hours
+    :raises Invalid: for a closed account or a program's
     """
     user = await load_manageable(ctx, session, username, "user.edit")
     if user.is_service or not user.is_active:
@@ -226,11 +203,9 @@ async def request_reset(
     db: Database, *, limiter: RateLimiter, identifier: str, address: str, now: datetime, least_seconds: float
 ) -> None:
     """
-    Mail a reset link to the person with this user name or e-mail address, if any.
+    Mail a reset link; take `least_seconds` whether the account exists or not.
 
-    It takes `least_seconds` in any case, so that the duration does not show whether there is one.
-
-    :raises TooManyPasswords: after too many requests from one address
+    :raises TooManyPasswords:
     """
     ends = stopwatch() + least_seconds
     await count_attempt(limiter, "reset", network_of(address), RESETS_OF_ADDRESS, minutes=RESET_MINUTES)
@@ -255,7 +230,6 @@ async def _request_reset(user_id: int, session: AsyncSession, *, address: str, n
 
 
 async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime) -> Invitation | None:
-    """Replace the token of an open invitation, for the letter that contains it."""
     row, user = await repository.lock_invitation(session, user_id), await session.get(User, user_id)
     if row is None or user is None or row.expires_at <= now:
         return None
@@ -265,7 +239,7 @@ async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime
 
 
 async def read_invitation(session: AsyncSession, token: str, now: datetime) -> Invitation:
-    """:raises InvitationEnded: when the token is not valid"""
+    """:raises InvitationEnded:"""
     user = await repository.invited_user(session, token_hash=digest(token), now=now)
     if user is None:
         raise InvitationEnded
@@ -276,13 +250,10 @@ async def accept_invitation(
     db: Database, *, limiter: RateLimiter, token: str, password: str, address: str, now: datetime
 ) -> str:
     """
-    Set the invited person's password, end the link and all sessions, return the user name.
+    Set the password and return the user name; no connection is held during argon2.
 
-    No database connection is held while argon2 works.
-
-    :raises Invalid: when the password is too weak; the link stays valid
-    :raises InvitationEnded: when the token is not valid
-    :raises TooManyPasswords: after too many tries from one address
+    :raises Invalid: the link stays valid
+    :raises InvitationEnded, TooManyPasswords:
     """
     await count_attempt(limiter, "invitation", address, OF_ADDRESS)
     async with db.reading() as session:

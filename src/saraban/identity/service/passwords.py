@@ -1,9 +1,4 @@
-"""
-Hash and check passwords with argon2, outside the event loop.
-
-A check takes about 100 ms and 64 MiB, so there are two threads. The duration is measured: a check that would wait
-longer than about 3 seconds is refused at once.
-"""
+"""Hash passwords in two threads: argon2 takes about 100 ms and 64 MiB."""
 
 import asyncio
 import gzip
@@ -45,7 +40,7 @@ _pace = _Pace()
 
 
 class PasswordsBusy(DomainError):
-    """So many passwords are being checked that this one would wait too long. It was not looked at; try again."""
+    """So many passwords are being checked that this one would wait too long. It was not checked; try again."""
 
     kind, code = ErrorKind.BUSY, "PASSWORDS_BUSY"
     says = Text(
@@ -74,10 +69,9 @@ def make_password() -> str:
 
 async def matches(password: str, password_hash: str | None, *, within: float = LONGEST_WAIT) -> bool:
     """
-    Check a password; it takes as long for an unknown account (None) as for a known one.
+    Check a password; an unknown account (None) takes as long as a known one.
 
-    :param within: longest expected wait in seconds
-    :raises PasswordsBusy: at once, when the wait would be longer
+    :raises PasswordsBusy: if it would wait longer than `within` seconds
     """
     return await _run_in_thread(_verify, canonical_password(password), password_hash, within=within)
 
@@ -104,7 +98,7 @@ def _measure(work: Callable[..., T], *arguments: object) -> T:
 
 
 def require_strong(password: str, names: Iterable[str], *, pointer: str = "/password") -> None:
-    """:raises Invalid: when a new password is too weak"""
+    """:raises Invalid:"""
     why = password_weakness(password, names=names, common=_common_passwords())
     if why is not None:
         raise Invalid("The password is too weak.", fields=[FieldProblem(pointer, "weak", why)])

@@ -1,8 +1,4 @@
-"""
-Invite the people of a sheet and give them their roles: all of them or nobody.
-
-An existing account is not changed; its differences from the sheet are reported.
-"""
+"""Invite all people of a sheet or none; existing accounts are only compared."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,12 +40,6 @@ _OF_ROLE = dict.fromkeys(("organizationCode", "projectCode", "contractCode"), "p
 
 @dataclass(frozen=True, slots=True)
 class KnownPerson:
-    """
-    A person of the sheet who has an account.
-
-    :param differs: keys of the columns that differ from the account
-    """
-
     line: int
     username: str
     differs: tuple[str, ...]
@@ -57,7 +47,7 @@ class KnownPerson:
 
 @dataclass(frozen=True, slots=True)
 class PeopleImport:
-    """:param invitations: after a dry run their links do not work"""
+    """:param invitations: their links do not work after a dry run"""
 
     invitations: Sequence[Invitation]
     known: Sequence[KnownPerson]
@@ -67,11 +57,8 @@ async def import_people(
     ctx: RequestContext, session: AsyncSession, *, rows: Iterable[SheetRow], dry_run: bool = False
 ) -> PeopleImport:
     """
-    Invite all people in a sheet, with a bounded number of statements.
-
-    :param dry_run: do the same and roll it back
-    :raises Forbidden: when the caller may open accounts nowhere
-    :raises Invalid: with every fault, at `/row/column`; nobody is invited then
+    :raises Forbidden:
+    :raises Invalid: with every fault, at `/row/column`
     """
     ctx.caller.require_somewhere(CREATE)
     people, faults = read_people(row for row in rows if not row.is_left_out)
@@ -87,7 +74,7 @@ async def import_people(
         faults.require_none()
         grants = [(person.cells["username"], _grant(role)) for person in new for role in person.roles]
         await grant_roles(ctx, session, grants)  # last, because it locks the rights
-        known = await _compare(session, [role for role in people if role not in new], existing, assignments)
+        known = await _compare(session, [person for person in people if person not in new], existing, assignments)
         if dry_run:
             await attempt.rollback()
     return PeopleImport(invitations, known)
@@ -164,6 +151,6 @@ def read_people_sheet(path: Path, sheet: str | None = None) -> list[SheetRow]:
     """
     Read a sheet of people; it is slow, so call it in a thread.
 
-    :raises Invalid: at `/file`, for a file that `read_table` refuses
+    :raises Invalid:
     """
     return list(read_table(path, COLUMNS, most_rows=_MOST_ROWS, sheet=sheet))

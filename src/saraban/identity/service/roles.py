@@ -1,9 +1,4 @@
-"""
-Custom roles: copied from shipped ones, for the installation or for one project.
-
-A change counts at the next request of the role's holders, and `account.changed` is recorded for each of them. A closed
-role gives nothing; reopened, it gives the same permissions to the same people.
-"""
+"""Custom roles; a change counts at once and records `account.changed` for each holder."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +26,7 @@ MOST_ROLES = 500
 
 
 class RoleShipped(DomainError):
-    """A role that shipped is the same everywhere; what should be different is made in a copy."""
+    """A shipped role is the same in each installation; make a copy to change it."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_SHIPPED"
     says = Text("บทบาทที่มากับระบบแก้ไขไม่ได้", "A shipped role cannot be changed.")
@@ -39,7 +34,7 @@ class RoleShipped(DomainError):
 
 
 class RoleNameTaken(DomainError):
-    """A role, open or closed, of the installation or of any project, has this name: a name means one role."""
+    """Another role has this name, open or closed, in the installation or in any project: a name means one role."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_NAME_TAKEN"
     says = Text("มีบทบาทชื่อนี้แล้ว", "There is a role of this name already.")
@@ -47,7 +42,7 @@ class RoleNameTaken(DomainError):
 
 
 class RoleNamedByWorkflow(DomainError):
-    """A workflow definition asks for this role by its name, so that another name would leave its steps to nobody."""
+    """A workflow definition names this role; under another name nobody could take its steps."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_NAMED_BY_WORKFLOW"
     says = Text("เปลี่ยนชื่อไม่ได้ เพราะกระบวนงานอ้างถึงบทบาทนี้", "A workflow names this role, so its name stays.")
@@ -55,15 +50,13 @@ class RoleNamedByWorkflow(DomainError):
 
 
 class RoleChanged(Stale):
-    """`If-Match` names another version of the role than the present one."""
+    """`If-Match` names another version of the role than the current one."""
 
     code = "ROLE_CHANGED"
     says = Text("มีผู้แก้ไขบทบาทนี้ไปแล้ว", "This role has changed in the meantime.")
 
 
 class RoleView(RoleOut):
-    """A role with the reader's rights to change it; only pages show these."""
-
     changeable: frozenset[str] = Field(frozenset(), exclude=True)
     may_rename: bool = Field(default=False, exclude=True)
     may_switch: bool = Field(default=False, exclude=True)
@@ -99,11 +92,9 @@ async def list_roles(
     limit: int = MOST_ROLES,
 ) -> Page[RoleView]:
     """
-    Return the roles that the caller may see: custom ones first, the newest at the top.
+    Return custom roles, newest first, then shipped ones.
 
-    :param project_public_id: leave out roles of other projects
-    :param limit: roles of a page
-    :raises Forbidden: when the caller neither administers nor gives roles
+    :raises Forbidden:
     """
     _require_reader(ctx.caller)
     rows = await role_rows.role_page(
@@ -114,14 +105,14 @@ async def list_roles(
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> RoleView:
-    """:raises NotFound: when there is none, or the caller may not see its project's roles"""
+    """:raises NotFound:"""
     _require_reader(ctx.caller)
     row = await _require_role(ctx, session, public_id)
     return (await _role_views(ctx, session, [row]))[0]
 
 
 async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -> RoleView:
-    """:raises NotFound: when there is none that the caller may see"""
+    """:raises NotFound:"""
     row = await role_rows.role(session, id_or_name(named), seen_in=_visible_projects(ctx.caller))
     if row is None:
         raise NotFound(f"There is no role “{named}”.")
@@ -130,14 +121,9 @@ async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -
 
 async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: NewRole) -> Receipt:
     """
-    Create a custom role.
+    Create a role; a copy omits permissions that the caller does not hold.
 
-    Of a copied role, only permissions that the maker holds are taken; a named permission that the maker does not hold
-    is an error.
-
-    :raises Invalid: naming the field
-    :raises RoleNameTaken: when a role has this name
-    :raises Forbidden: when it would have permissions that its maker does not hold there
+    :raises Invalid, RoleNameTaken, Forbidden:
     """
     await lock_rights(session)
     project = await _find_project(ctx, session, wanted.project_public_id)
@@ -178,14 +164,7 @@ async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: New
 async def change_role(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, changes: RoleChanges, if_match: str | None = None
 ) -> Receipt:
-    """
-    Change a custom role's names, description or permissions.
-
-    :raises RoleShipped: for a shipped role
-    :raises RoleChanged: when `if_match` names another version
-    :raises RoleNamedByWorkflow: for another name, when a workflow definition contains this one
-    :raises Forbidden: when it would gain or lose permissions that the caller does not hold there
-    """
+    """:raises RoleShipped, RoleChanged, RoleNamedByWorkflow, Forbidden:"""
     role, before = await _lock_custom_role(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     stated = changes.model_fields_set
@@ -215,17 +194,12 @@ async def change_role(
 async def set_role_open(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, is_open: bool, if_match: str | None = None
 ) -> Receipt:
-    """
-    Close or reopen a role, which counts at once; repeating it changes nothing.
-
-    :raises RoleShipped: for a shipped role
-    :raises Forbidden: when the caller may not, or does not hold the permissions of a reopened role
-    """
-    role, given = await _lock_custom_role(ctx, session, public_id, if_match)
+    """:raises RoleShipped, Forbidden:"""
+    role, permissions = await _lock_custom_role(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     ctx.caller.require("role.delete", home)
     if is_open:
-        roles.require_held(given, ctx.caller, home)
+        roles.require_held(permissions, ctx.caller, home)
     if is_open == (role.deleted_at is None):
         return Receipt("role", role.public_id)
     role.deleted_at, role.updated_at = (None if is_open else ctx.now), ctx.now
@@ -237,7 +211,6 @@ async def set_role_open(
 
 
 async def role_texts(session: AsyncSession) -> dict[str, Text]:
-    """Return the names of all roles, closed ones included, by the role's name."""
     return {name: role_text(name, name_en) for name, name_en in await role_rows.role_names(session)}
 
 
@@ -254,7 +227,7 @@ _READERS = ("role.view", "user.manage_assignments")
 
 
 def _visible_projects(caller: Caller) -> frozenset[int] | None:
-    """Return the projects whose roles the caller sees; None for all."""
+    """Return None for all projects."""
     useful = [grant for grant in caller.grants if any(map(grant.gives, _READERS))]
     if any(grant.is_global for grant in useful):
         return None
@@ -271,7 +244,6 @@ async def _require_role(ctx: RequestContext, session: AsyncSession, public_id: U
 async def _lock_custom_role(
     ctx: RequestContext, session: AsyncSession, public_id: UUID, if_match: str | None
 ) -> tuple[Role, frozenset[str]]:
-    """Lock a custom role and all rights; return it with its permissions."""
     await lock_rights(session)
     view = await read_role(ctx, session, public_id=public_id)
     role = await role_rows.lock_role(session, public_id)
@@ -338,16 +310,24 @@ async def _rename(session: AsyncSession, role: Role, changes: RoleChanges) -> No
 
 async def _role_views(ctx: RequestContext, session: AsyncSession, rows: Sequence[RoleRow]) -> list[RoleView]:
     keys = [row.role.role_id for row in rows]
-    given = await role_rows.permissions_of_roles(session, keys)
+    permissions_of_role = await role_rows.permissions_of_roles(session, keys)
     holders = await role_rows.holder_counts(session, keys)
-    known = await role_rows.permission_names(session)
+    all_permissions = await role_rows.permission_names(session)
     return [
-        _role_view(ctx.caller, row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0), known)
+        _role_view(
+            ctx.caller,
+            row,
+            permissions_of_role.get(row.role.role_id, frozenset()),
+            holders.get(row.role.role_id, 0),
+            all_permissions,
+        )
         for row in rows
     ]
 
 
-def _role_view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, known: Collection[str]) -> RoleView:
+def _role_view(
+    by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, all_permissions: Collection[str]
+) -> RoleView:
     role, home = row.role, roles.home_of(row.role.project_id)
     chooses = not role.is_system and by.may("role.assign_permissions", home)
     return RoleView(
@@ -362,7 +342,7 @@ def _role_view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: i
         description=role.description,
         permissions=sorted(permissions),
         holders=holders,
-        changeable=roles.within(known, by, home) if chooses else frozenset(),
+        changeable=roles.within(all_permissions, by, home) if chooses else frozenset(),
         may_rename=not role.is_system and by.may("role.edit", home),
         may_switch=not role.is_system and by.may("role.delete", home),
     )
@@ -373,7 +353,6 @@ def _audited_fields(role: Role) -> dict[str, str | None]:
 
 
 async def _record_changed_holders(ctx: RequestContext, session: AsyncSession, role: Role) -> None:
-    """Record `account.changed` for each holder."""
     people = await role_rows.holders(session, role.role_id)
     changes = [
         events.NewEvent(ACCOUNT_CHANGED, "user", str(person), {"userPublicId": str(person)}, ctx.now)

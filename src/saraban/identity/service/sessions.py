@@ -1,9 +1,4 @@
-"""
-Log people in and out, issue and read access tokens, and rotate refresh tokens.
-
-`log_in` and `refresh` take the database instead of a session: a wrong password must be counted although the response is
-an error, and no connection is held while argon2 works.
-"""
+"""Log-in and tokens; functions with a `Database` commit a failure before they raise it."""
 
 import asyncio
 import base64
@@ -48,7 +43,7 @@ class SessionEnded(DomainError):
 
 @dataclass(frozen=True)
 class TokenIssuer:
-    """Issue and read tokens with one key and one algorithm; a token's `alg` is ignored."""
+    """A token's own `alg` is never trusted."""
 
     secret: str = field(repr=False)
     access_minutes: int
@@ -73,15 +68,15 @@ class TokenIssuer:
         return jwt.encode(claims, self.secret, algorithm=_ALGORITHM)
 
     def successor(self, refresh_token: str) -> str:
-        """Return the refresh token that replaces this one; it is deterministic and secret."""
+        """Return the next token: deterministic, and secret."""
         made = hmac.digest(self.secret.encode(), b"saraban-refresh:" + refresh_token.encode(), "sha384")
         return base64.urlsafe_b64encode(made).decode()
 
     def read(self, access_token: str) -> token.AccessClaims:
         """
-        Return the claims of a token; `require_rights` and the session decide if it is still valid.
+        Return the claims; check `require_rights` and the session too.
 
-        :raises NotSignedIn: when it is forged, expired, or not an access token
+        :raises NotSignedIn:
         """
         try:
             claims = _claims(access_token, self.secret)
@@ -93,7 +88,7 @@ class TokenIssuer:
         return access
 
     def require_rights(self, access: token.AccessClaims, caller: Caller) -> None:
-        """:raises NotSignedIn: when the caller's rights are not those that the token was issued for"""
+        """:raises NotSignedIn:"""
         if access.subject != caller.public_id or access.rights != self._rights(caller):
             raise NotSignedIn("The rights of this account have changed: refresh the token.")
 
@@ -111,14 +106,12 @@ def _grant_text(grant: Grant) -> str:
 
 @lru_cache(maxsize=2048)
 def _claims(access_token: str, secret: str) -> JsonObject:
-    """Verify the signature; cached, because a client sends the same token many times."""
     # `domain.token` checks the times on each call, with the injected clock.
     unchecked = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_aud": False}
     return jwt.decode(access_token, secret, algorithms=[_ALGORITHM], options=unchecked)  # type: ignore[arg-type]
 
 
 def digest(refresh_token: str) -> str:
-    """Return the stored digest of a token; 384 random bits need no salt."""
     return hashlib.sha256(refresh_token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -128,7 +121,7 @@ _SUSPICIOUS = frozenset({"login.throttled", "login.token_reused"})
 
 
 class WrongCredentials(DomainError):
-    """The user name or the password is wrong, or the account is closed: which of them, nobody is told."""
+    """The user name or the password is wrong, or the account is closed; the response does not tell which."""
 
     kind, code = ErrorKind.UNAUTHENTICATED, "INVALID_CREDENTIALS"
     says = Text("ชื่อผู้ใช้หรือรหัสผ่านไม่ถูกต้อง", "The user name or password is incorrect.")
@@ -140,11 +133,7 @@ class WrongCredentials(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """
-    The client of a session.
-
-    :param cookie: marks a browser as known to the account; may be empty
-    """
+    """:param cookie: of a known browser, or empty"""
 
     address: str = ""
     user_agent: str = ""
@@ -153,13 +142,6 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """
-    Tokens of a session.
-
-    :param expires_in: seconds until the access token expires
-    :param device_cookie: marks the browser as known at the next log-in; empty when a session is renewed
-    """
-
     access_token: str
     refresh_token: str
     expires_in: int
@@ -171,11 +153,10 @@ async def log_in(
     db: Database, *, issuer: TokenIssuer, throttle: LogInThrottle, username: str, password: str, device: Device
 ) -> OpenedSession:
     """
-    Open a session; it takes as long for unknown names as for known ones.
+    Open a session; unknown names take as long as known ones.
 
-    :raises WrongCredentials: unknown name, wrong password, closed account
-    :raises LogInThrottled: after too many failures of this address or known browser, even with the right password
-    :raises PasswordsBusy: when too many log in at once
+    :raises WrongCredentials, PasswordsBusy:
+    :raises LogInThrottled: even with the right password
     """
     name = canonical_username(username)
     async with db.reading() as session:
@@ -205,9 +186,9 @@ async def log_in(
 
 async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, device: Device) -> OpenedSession:
     """
-    Exchange a refresh token for a new pair; an old one, used again, ends its session.
+    Exchange a refresh token; an old one, used again, ends its session.
 
-    :raises SessionEnded: when it is unknown, expired, revoked or used before
+    :raises SessionEnded:
     """
     outcome = await db.transact(_rotate, device, issuer, refresh_token)
     if isinstance(outcome, DomainError):
@@ -220,7 +201,6 @@ async def user_of_token(session: AsyncSession, refresh_token: str) -> UUID | Non
 
 
 async def log_out(refresh_token: str, session: AsyncSession, *, address: str, now: datetime) -> None:
-    """End the token's session, on this device only; an unknown token is no error."""
     row = await account_rows.lock_refresh_token(session, token_hash=digest(refresh_token))
     if row is None or not await account_rows.family_lives(session, family=row.family, now=now):
         return
@@ -233,12 +213,6 @@ async def log_out(refresh_token: str, session: AsyncSession, *, address: str, no
 async def _record_attempt(
     device: Device, session: AsyncSession, *, user: User | None, issuer: TokenIssuer, right: bool, waits: bool
 ) -> OpenedSession | DomainError:
-    """
-    Record the attempt and open the session.
-
-    :param right: the password was right
-    :param waits: the address has to wait from now on
-    """
     row = await repository.lock_user(session, user_id=user.user_id, with_password=True) if user is not None else None
     if user is None or row is None:
         return WrongCredentials()  # a name without an account is never written
@@ -257,7 +231,6 @@ async def _record_attempt(
 
 
 async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> int:
-    """Delete up to 1000 expired refresh tokens, and return their number."""
     return await account_rows.delete_expired_tokens(session, before=now, limit=1000)
 
 
@@ -298,7 +271,7 @@ async def open_session(
     replaced: RefreshToken | None = None,
     secret: str = "",
 ) -> OpenedSession:
-    """Open a session, or continue that of the `replaced` token with the next token, `secret`."""
+    """Continue the session of `replaced`, with the token `secret`, if given."""
     secret = secret or new_secret(48)
     started_at = replaced.session_started_at if replaced is not None else now
     row = RefreshToken(

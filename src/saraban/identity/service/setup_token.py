@@ -1,8 +1,4 @@
-"""
-The one-time token of the set-up page, printed at the server's terminal.
-
-All server processes share one row with the token's SHA-256; the token printed last is valid.
-"""
+"""The set-up page's token, printed at the terminal; the last one counts for all processes."""
 
 import hmac
 from datetime import datetime, timedelta
@@ -27,7 +23,7 @@ _NEW_LINK = Text(
 
 
 class SetupTokenWrong(DomainError):
-    """The token of the set-up page is none that counts: mistyped, or another was printed after it."""
+    """The token of the set-up page is not valid: it was mistyped, or a newer one was printed."""
 
     kind, code = ErrorKind.FORBIDDEN, "SETUP_TOKEN_WRONG"
     says = Text("ลิงก์ตั้งค่าเริ่มต้นนี้ไม่ถูกต้อง", "This set-up link is not the right one.")
@@ -46,11 +42,7 @@ class SetupTokenExpired(DomainError):
 
 
 async def issue_setup_token(session: AsyncSession, *, now: datetime) -> str:
-    """
-    Return a new token; the previous one becomes invalid.
-
-    :raises AlreadySetUp: when an account exists
-    """
+    """:raises AlreadySetUp:"""
     await lock_rights(session)
     if await repository.has_accounts(session):
         raise AlreadySetUp
@@ -61,11 +53,7 @@ async def issue_setup_token(session: AsyncSession, *, now: datetime) -> str:
 
 
 async def require_setup_token(session: AsyncSession, *, token: str, now: datetime) -> None:
-    """
-    :raises AlreadySetUp: when an account exists: no token is valid then
-    :raises SetupTokenWrong: when it is not the one that was printed last
-    :raises SetupTokenExpired: when the right token has expired
-    """
+    """:raises AlreadySetUp, SetupTokenWrong, SetupTokenExpired:"""
     if await repository.has_accounts(session):
         raise AlreadySetUp
     row = await session.get(SetupToken, 1)

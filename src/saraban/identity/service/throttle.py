@@ -1,10 +1,4 @@
-"""
-Serialize, count and delay log-ins for each address, as `domain.throttle` decides.
-
-An address has one password checked at a time, so that parallel guesses cannot exceed the limit. Names are counted by a
-keyed digest, because people sometimes type a password as the name. A cookie identifies a browser in which an account
-has logged in, so that it is counted separately from its address.
-"""
+"""Queue and count log-ins by address: parallel guesses must not exceed the limit."""
 
 import asyncio
 import hashlib
@@ -37,8 +31,6 @@ DEVICE_COOKIE_LIFE: Final = timedelta(days=365)
 
 
 class DeviceCookies:
-    """:param key: the signing key of the cookies is derived from it"""
-
     def __init__(self, key: bytes) -> None:
         self._key = hmac.digest(key, b"device cookies", hashlib.sha256)
 
@@ -47,7 +39,7 @@ class DeviceCookies:
         return f"{stated}.{self._seal(stated, name)}"
 
     def device(self, cookie: str, *, name: str, now: datetime) -> str | None:
-        """Return the device of the name's cookie; None if it is forged, another name's or expired."""
+        """Return None for a forged, expired or other name's cookie."""
         stated, _, seal = cookie.rpartition(".")
         if not hmac.compare_digest(seal.encode(errors="replace"), self._seal(stated, name).encode()):
             return None
@@ -69,8 +61,8 @@ _DELAYED: Final = 4  # failures over the limit that still lengthen the delay
 
 class LogInThrottled(DomainError):
     """
-    Too many log-ins failed from this address, at this name or at many. Other addresses may log in, and this one when the
-    time is over; `saraban user unlock` ends it sooner for a name.
+    Too many log-ins from this address failed, at one name or at many. Other addresses may still log in, and this one
+    may again after the time; `saraban user unlock` ends the delay of a name sooner.
     """
 
     kind, code = ErrorKind.THROTTLED, "LOGIN_THROTTLED"
@@ -92,12 +84,7 @@ class _AddressQueue:
 
 @dataclass(frozen=True, slots=True)
 class LogInAttempt:
-    """
-    :param place: has one password checked at a time: an address, or a known browser of the account
-    :param here: counts failures of this place at this name
-    :param name: counts failures at this name
-    :param address: counts failures of this address; None for a known browser
-    """
+    """`place` is an address or a known browser; `address` is None for the latter."""
 
     place: str
     here: RateLimitRule
@@ -106,11 +93,6 @@ class LogInAttempt:
 
 
 class LogInThrottle:
-    """
-    :param limiter: counts for all servers with Redis, otherwise for this process
-    :param key: for digests of names and device cookies
-    """
-
     def __init__(self, limiter: RateLimiter, rules: ThrottleRules, *, key: str) -> None:
         self.rules = rules
         self._limiter, self._key = limiter, key.encode()
@@ -118,10 +100,6 @@ class LogInThrottle:
         self.cookies = DeviceCookies(self._key)
 
     def attempt(self, *, name: str, address: str, unlocked: datetime | None, device: str | None = None) -> LogInAttempt:
-        """
-        :param unlocked: when an administrator unlocked the account; older failures do not count
-        :param device: the known browser of the account
-        """
         text = f"{name}\n{unlocked.timestamp() if unlocked else ''}"
         digest = hmac.digest(self._key, text.encode(errors="surrogatepass"), hashlib.sha256).hex()[:32]
         network, rules = network_of(address), self.rules
@@ -136,10 +114,9 @@ class LogInThrottle:
     @asynccontextmanager
     async def turn(self, attempt: LogInAttempt) -> AsyncIterator[float]:
         """
-        Wait until the password may be checked; yield the seconds that it may wait for argon2.
+        Wait for the turn; yield the seconds that the check may wait for argon2.
 
-        :raises LogInThrottled: when this address has to wait for longer
-        :raises PasswordsBusy: when too many of this address wait already, or the check takes too long
+        :raises LogInThrottled, PasswordsBusy:
         """
         queue = self._queues.setdefault(attempt.place, _AddressQueue())
         if queue.waiting >= _MOST_WAITING:
@@ -169,7 +146,7 @@ class LogInThrottle:
                 del self._queues[attempt.place]
 
     async def failed(self, attempt: LogInAttempt) -> bool:
-        """Count a failure; return whether this address has to wait from now on."""
+        """Return whether this address has to wait from now on."""
         LOG_INS.labels("wrong").inc()
         for rule in filter(None, (attempt.here, attempt.name, attempt.address)):
             await self._limiter.take([rule])
@@ -179,7 +156,6 @@ class LogInThrottle:
         return counted.here == self.rules.attempts
 
     async def succeeded(self, attempt: LogInAttempt) -> None:
-        """Clear the failures of this address at this name; those of others continue to delay."""
         LOG_INS.labels("success").inc()
         await self._limiter.clear([attempt.here])
 
@@ -191,7 +167,7 @@ class LogInThrottle:
         return failures
 
     async def _count_failures(self, attempt: LogInAttempt) -> tuple[FailedLogIns, int]:
-        """:returns: the failures, and the seconds until this address has one less"""
+        """Return the failures, and the seconds until one expires."""
         rules = filter(None, (attempt.here, attempt.name, attempt.address))
         here, name, *rest = await self._limiter.usage(list(rules))
         wait = here.reset if here.used >= self.rules.attempts or not rest else rest[0].reset

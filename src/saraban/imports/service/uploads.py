@@ -81,7 +81,7 @@ async def _store(
 ) -> Receipt:
     public_id = new_id()
     key = source_key(public_id)
-    await storage.write(key, sheet.intake.pour())
+    await storage.write(key, sheet.intake.read())
     row.public_id, row.user_id, row.file_key = public_id, ctx.caller.user_id, key
     row.file_name, row.file_sha256 = sheet.name, sheet.intake.digest.hexdigest()
     row.state, row.created_at, row.updated_at = ImportState.CHECKING, ctx.now, ctx.now

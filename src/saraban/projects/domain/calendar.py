@@ -1,10 +1,8 @@
 """
-Working days: a weekend, holidays, and days that are worked in spite of both. Days in, days out.
+Working days: weekend, public holidays of the `holidays` package, and exceptions.
 
-The public holidays are those that the cabinet lists for government offices, with Labour Day, which building sites keep. The
-days and their names come from the `holidays` package, in which a day that falls on a weekend has its substitute beside it.
-Special days that the cabinet gives late, and the ploughing ceremony until the palace has named its day, are for each project
-to add, as are the years that are not in `YEARS`.
+Public holidays are those of government offices, with Labour Day. Special days, the ploughing ceremony and years outside
+of `YEARS` are for each project to add.
 """
 
 from collections.abc import Mapping
@@ -22,27 +20,18 @@ USUAL_WEEKEND: Final[tuple[Weekday, ...]] = ("SATURDAY", "SUNDAY")
 
 
 class DayKind(StrEnum):
-    """What a day is that is no ordinary one: closed, or worked although it would be closed."""
-
     HOLIDAY = "HOLIDAY"
     WORKING = "WORKING"
 
 
 class DaySource(StrEnum):
-    """Who says so: the public holidays that ship, or the project."""
-
     PUBLIC = "PUBLIC"
     PROJECT = "PROJECT"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkCalendar:
-    """
-    When a project works. At least one weekday is no weekend, so that counting always ends.
-
-    :param closed: holidays, whatever weekday they are
-    :param open: days that are worked although they are holidays or weekend
-    """
+    """`open` days are worked although they are holidays or weekend."""
 
     weekend: frozenset[str] = frozenset(USUAL_WEEKEND)
     closed: frozenset[date] = frozenset()
@@ -59,11 +48,7 @@ class WorkCalendar:
 
 
 def working_days_after(calendar: WorkCalendar, start: date, count: int) -> date:
-    """
-    Return the working day that is `count` working days after `start`, or before it when `count` is negative.
-
-    `start` itself is never counted, and is the answer for 0, be it worked or not.
-    """
+    """Return the working day `count` after `start`, or before it if negative; 0 returns `start`."""
     step = timedelta(days=1 if count >= 0 else -1)
     day, left = start, abs(count)
     while left:
@@ -73,11 +58,7 @@ def working_days_after(calendar: WorkCalendar, start: date, count: int) -> date:
 
 
 def working_days_between(calendar: WorkCalendar, first: date, last: date) -> int:
-    """
-    Return how many working days lie after `first`, up to and with `last`; negative when `last` comes before.
-
-    It undoes `working_days_after`: the days between a day and the one that is `n` after it are `n`.
-    """
+    """Count working days after `first` up to `last`; negative if `last` is earlier."""
     step = timedelta(days=1 if last >= first else -1)
     day, count = first, 0
     while day != last:
@@ -87,12 +68,12 @@ def working_days_between(calendar: WorkCalendar, first: date, last: date) -> int
 
 
 YEARS: Final = range(2024, 2028)
-_NO_DAY_OFF: Final = "National Children's Day"  # always a Saturday, and nobody is given another day for it
+_NO_DAY_OFF: Final = "National Children's Day"  # always a Saturday, without a substitute day
 
 
 @cache
 def public_holidays() -> Mapping[date, Text]:
-    from holidays import country_holidays  # it loads the calendars of all countries, which few commands need
+    from holidays import country_holidays  # slow import: it loads the calendars of all countries
 
     th, en = (
         country_holidays("TH", years=YEARS, categories=("public", "government"), language=language)

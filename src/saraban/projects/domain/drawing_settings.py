@@ -1,4 +1,4 @@
-"""What a project decides for each register of drawings: its revision scheme and what its numbers look like."""
+"""Settings of a register of drawings: revision scheme and form of numbers."""
 
 import re
 from collections.abc import Collection
@@ -20,16 +20,13 @@ _OTHERWISE: Final = Text(
 
 @dataclass(frozen=True, slots=True)
 class NumberPattern:
-    """
-    What a number from outside has to look like: `#` is one figure, `@` one letter A-Z, `*` anything without `-` and `/`; all else
-    stands for itself, as in `LP3-*-@@-###`.
-    """
+    """`#` is a digit, `@` a letter A-Z, `*` a text without `-` and `/`, as in `LP3-*-@@-###`."""
 
     text: str
 
     @classmethod
     def parse(cls, text: str, *, pointer: str = "/numberPattern") -> Self:
-        """:raises Invalid: for one that would take any number, or has two `*` side by side"""
+        """:raises Invalid: for one that would take any number, or has `**`"""
         if not text.strip("*-/ ") or "**" in text or text.count("*") > _MOST_RUNS:
             raise invalid(
                 pointer,
@@ -40,8 +37,8 @@ class NumberPattern:
         return cls(text)
 
     def require(self, number: str, *, pointer: str = "/drawingNumber") -> None:
-        """:raises Invalid: when a number has another form"""
-        form = "".join(_CLASSES.get(one) or re.escape(one) for one in self.text)
+        """:raises Invalid:"""
+        form = "".join(_CLASSES.get(character) or re.escape(character) for character in self.text)
         if re.fullmatch(form, number) is None:
             values = {"value": number, "pattern": self.text}
             raise Invalid(fields=[FieldProblem(pointer, "not_in_pattern", _OTHERWISE, values)])
@@ -49,12 +46,7 @@ class NumberPattern:
 
 @dataclass(frozen=True, slots=True)
 class DrawingSettings:
-    """
-    :param pattern: None takes any number
-    :param addenda: contract drawings take addenda as revisions; other registers always take revisions
-    :param own_workflow: each revision goes through a workflow of its own, in place of being carried by RFAs
-    :param is_decided: by the project; the defaults are not
-    """
+    """`pattern` None takes any number; the defaults are not `is_decided`."""
 
     scheme: RevisionScheme
     pattern: NumberPattern | None = None
@@ -63,7 +55,7 @@ class DrawingSettings:
     is_decided: bool = True
 
     def scheme_of(self, labels: Collection[str | None]) -> RevisionScheme:
-        """Return the scheme that a history goes on in: without a decision a reserved number printed A (REQ-NUM-06)."""
+        """Return the scheme; undecided, a history in letters keeps letters (REQ-NUM-06)."""
         goes_by_letters = self.scheme.latest(labels) is None and _LETTERS.latest(labels) is not None
         return _LETTERS if goes_by_letters and not self.is_decided else self.scheme
 

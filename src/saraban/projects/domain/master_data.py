@@ -1,7 +1,4 @@
-"""
-The master data that ships, document types and the codes of their states, and the references to projects, parties and master data
-that other features hold. Data, no rules.
-"""
+"""Shipped master data, and references to projects, parties and master data."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,8 +20,6 @@ class ProjectRef:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationRef:
-    """An organization that takes part in the project; `role` is OWNER, DESIGNER, CONSULTANT, CONTRACTOR or OTHER."""
-
     id: int
     public_id: UUID
     code: str
@@ -41,10 +36,10 @@ class Party:
 
 
 def by_role(parties: Iterable[Party]) -> dict[str, frozenset[int]]:
-    found: dict[str, set[int]] = {}
+    keys_of_role: dict[str, set[int]] = {}
     for party in parties:
-        found.setdefault(party.role, set()).add(party.id)
-    return {part: frozenset(keys) for part, keys in found.items()}
+        keys_of_role.setdefault(party.role, set()).add(party.id)
+    return {part: frozenset(keys) for part, keys in keys_of_role.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ RfaItemsRule = Literal["none", "optional", "required"]
 
 @dataclass(frozen=True, slots=True)
 class RfaTypeRef:
-    """:param items: whether its RFAs carry drawings and documents: a value of `RfaItemsRule`"""
+    """:param items: a value of `RfaItemsRule`"""
 
     id: int
     code: str
@@ -84,7 +79,7 @@ class RfaTypeRef:
 
 @dataclass(frozen=True, slots=True)
 class SubTypeRef:
-    """`number` is what `{SUB_TYPE}` prints (REQ-FMT-13)."""
+    """`number` is printed by `{SUB_TYPE}` (REQ-FMT-13)."""
 
     id: int
     code: str

@@ -1,8 +1,8 @@
 """
-How revisions are labelled: those of documents by letters, those of a register of drawings by its scheme.
+Labels of revisions: letters for documents, a scheme for a register of drawings.
 
-`0` counts 0, 1, 2. `A` counts A, B, C without I and O, `A-Z` with them, and `A-HJ-NPRT-WY` names the letters. `P01, C01` counts P01, P02
-until C01, from where it goes on with C02. `P01.01` counts P01.01, P01.02 until P01, which shares them, and then P02.01 (ISO 19650).
+`0` counts 0, 1, 2. `A` counts A, B, C without I and O, `A-Z` with them, and `A-HJ-NPRT-WY` names the letters. `P01,
+C01` counts P01, P02 until C01, then C02. `P01.01` counts P01.01, P01.02 until P01, then P02.01 (ISO 19650).
 """
 
 import re
@@ -17,13 +17,13 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Te
 MOST_STAGES: Final = 5
 _STAGE: Final = re.compile(r"([A-Z]{0,3})(\d{1,3})(?:\.(\d{1,2}))?|((?:[A-Z](?:-[A-Z])?)+)", re.ASCII)
 _RANGE: Final = re.compile(r"([A-Z])(?:-([A-Z]))?")
-_DRAWN_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # I and O look like figures on a drawing
+_DRAWN_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # I and O look like digits on a drawing
 _MOST_LETTERS: Final = 3
 _MINORS: Final = 1000  # counts of the part after the point; the last one is the label without it
 
 
 def revision_label(number: int, alphabet: str = string.ascii_uppercase) -> str:
-    """Return the label of the revision with this number, the first being 0."""
+    """Return the label of a revision; the first number is 0."""
     if number < 0:
         raise ValueError("revisions are counted from 0")
     letters = ""
@@ -37,12 +37,8 @@ def revision_label(number: int, alphabet: str = string.ascii_uppercase) -> str:
 @dataclass(frozen=True, slots=True)
 class RevisionStage:
     """
-    Labels that are counted on: a prefix with figures, with or without a part after a point, or letters alone.
-
-    :param written: as the scheme has it
-    :param width: of the figures, 0 for letters
-    :param first: the count of the first label
-    :param minor_width: of the figures after the point, 0 for none
+    :param written: its text in the scheme
+    :param width: digits, 0 for letters
     """
 
     written: str
@@ -60,7 +56,7 @@ class RevisionStage:
         return f"{self.prefix}{major:0{self.width}d}{point}"
 
     def count(self, label: str) -> int | None:
-        """Return the count that a label of this stage stands for, None for any other text."""
+        """Return the label's count, None for a label of another stage."""
         if not self.width:
             count = _count_of_letters(label, self.alphabet) if len(label) <= _MOST_LETTERS else None
         elif figures := re.fullmatch(re.escape(self.prefix) + r"(\d{1,6})(?:\.(\d{1,3}))?", label, re.ASCII):
@@ -71,27 +67,25 @@ class RevisionStage:
         return count if count is not None and count >= self.first and self.label(count) == label else None
 
     def following(self, count: int) -> list[str]:
-        """Return what may come next in this stage: of a label with a point also the one that shares it, and the next before the point."""
+        """Return possible next labels; P01.01 is followed by P01.02, P01 and P02.01."""
         if not self.minor_width:
             return [self.label(count + 1)]
         major, minor = divmod(count, _MINORS)
         shared = [] if minor == _MINORS - 1 else [count + 1, major * _MINORS + _MINORS - 1]
-        return [self.label(one) for one in (*shared, (major + 1) * _MINORS + self.first % _MINORS)]
+        return [self.label(next_count) for next_count in (*shared, (major + 1) * _MINORS + self.first % _MINORS)]
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionScheme:
-    """The stages of a register's revisions, in the order in which a drawing goes through them."""
-
     stages: tuple[RevisionStage, ...]
 
     @classmethod
     def parse(cls, text: str, *, pointer: str = "/revisionScheme") -> Self:
         """
-        :param text: the first label of each stage, commas between
-        :raises Invalid: for what is no label, for too many stages, and for two whose labels could be the same
+        :param text: first label of each stage, separated by commas
+        :raises Invalid:
         """
-        stages = tuple(_stage(part.strip(), pointer) for part in text.split(","))
+        stages = tuple(_parse_stage(part.strip(), pointer) for part in text.split(","))
         if len(stages) > MOST_STAGES or len({stage.prefix if stage.width else None for stage in stages}) < len(stages):
             raise invalid(
                 pointer,
@@ -106,37 +100,30 @@ class RevisionScheme:
         return ", ".join(stage.written for stage in self.stages)
 
     def place(self, label: str) -> tuple[int, int] | None:
-        """Return where a label stands, as stage and count, which compare as labels follow each other; None for a strange one."""
+        """Return (stage, count), which sort in order; None for a label of another scheme."""
         return _place(self, label)
 
     def latest(self, labels: Iterable[str | None]) -> str | None:
-        """Return which label of a history stands last in this scheme; labels of an earlier scheme stand nowhere."""
+        """Return the last label; labels of an earlier scheme are ignored."""
         placed = [(place, label) for label in labels if label is not None and (place := self.place(label))]
         return max(placed)[1] if placed else None
 
     def next_labels(self, after: str | None) -> list[str]:
-        """
-        Return what may be offered next: the labels that count on, then the first one of each later stage.
-
-        :param after: the latest label; None, or one of another scheme, offers all first ones
-        """
-        found = self.place(after) if after is not None else None
+        """Return the labels that continue, then the first one of each later stage."""
+        place = self.place(after) if after is not None else None
         firsts = [stage.label(stage.first) for stage in self.stages]
-        if found is None:
+        if place is None:
             return firsts
-        index, count = found
+        index, count = place
         return [*self.stages[index].following(count), *firsts[index + 1 :]]
 
     def require_next(self, label: str, *, after: str | None, pointer: str) -> None:
-        """
-        Check the label of a new revision; the first one may be any of the scheme, since a history may begin anywhere.
-
-        :raises Invalid: for a label of another scheme
-        :raises RevisionNotForward: for one that does not come after `after`
-        """
+        """:raises Invalid, RevisionNotForward:"""
         place = self.place(label)
         if place is None:
-            raise Invalid(fields=[FieldProblem(pointer, "not_in_scheme", _STRANGE, {"value": label, "scheme": self})])
+            raise Invalid(
+                fields=[FieldProblem(pointer, "not_in_scheme", _NOT_IN_SCHEME, {"value": label, "scheme": self})]
+            )
         before = self.place(after) if after is not None else None
         if before is not None and place <= before:
             values = {"value": label, "current": after}
@@ -145,7 +132,7 @@ class RevisionScheme:
             )
 
 
-@lru_cache(maxsize=4096)  # a register says few labels, many times
+@lru_cache(maxsize=4096)  # a register has few distinct labels
 def _place(scheme: RevisionScheme, label: str) -> tuple[int, int] | None:
     for index, stage in enumerate(scheme.stages):
         if (count := stage.count(label)) is not None:
@@ -153,14 +140,14 @@ def _place(scheme: RevisionScheme, label: str) -> tuple[int, int] | None:
     return None
 
 
-_STRANGE: Final = Text(
+_NOT_IN_SCHEME: Final = Text(
     "“{value}” ไม่อยู่ในลำดับฉบับแก้ไขของทะเบียนนี้ ({scheme})",
     "“{value}” is not a label of this register's revision scheme ({scheme}).",
 )
 
 
 class RevisionNotForward(DomainError):
-    """The label of a new revision does not come after that of the newest one: a register never goes backwards."""
+    """The label of a new revision must come after that of the newest revision."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_REVISION_NOT_FORWARD"
     says = Text(
@@ -170,10 +157,10 @@ class RevisionNotForward(DomainError):
     recovery = (Text("ใช้ฉบับแก้ไขถัดไป", "Use the next revision."),)
 
 
-def _stage(text: str, pointer: str) -> RevisionStage:
-    found = _STAGE.fullmatch(text)
-    alphabet = _letters(found[4]) if found is not None and found[4] else _DRAWN_LETTERS
-    if found is None or not alphabet or text in {"I", "O"}:
+def _parse_stage(text: str, pointer: str) -> RevisionStage:
+    match = _STAGE.fullmatch(text)
+    alphabet = _parse_letters(match[4]) if match is not None and match[4] else _DRAWN_LETTERS
+    if match is None or not alphabet or text in {"I", "O"}:
         raise invalid(
             pointer,
             "malformed",
@@ -181,22 +168,22 @@ def _stage(text: str, pointer: str) -> RevisionStage:
             "“{value}” is not a first label. Examples: 0, A (without I and O), A-Z, P01, P01.01.",
             value=text,
         )
-    prefix, figures, minor, letters = found.groups()
+    prefix, figures, minor, letters = match.groups()
     if letters:
         return RevisionStage(text, first=_count_of_letters(text, alphabet) or 0, alphabet=alphabet)
     first = int(figures) * _MINORS + int(minor) if minor else int(figures)
     return RevisionStage(text, prefix, len(figures), first, len(minor or ""))
 
 
-def _letters(text: str) -> str:
-    """Return the letters that ranges such as `A-HJ-NP-Z` name, all for one letter alone; empty where they are not in order."""
+def _parse_letters(text: str) -> str:
+    """Return the letters of ranges such as `A-HJ-NP-Z`; none if they are not in order."""
     if len(text) == 1:
         return _DRAWN_LETTERS
-    pairs = [(found[1], found[2] or found[1]) for found in _RANGE.finditer(text)]
+    pairs = [(match[1], match[2] or match[1]) for match in _RANGE.finditer(text)]
     ends = [letter for pair in pairs for letter in pair]
     if ends != sorted(ends) or len({first for first, _ in pairs}) < len(pairs) or "-" not in text:
         return ""
-    return "".join(one for one in string.ascii_uppercase if any(first <= one <= last for first, last in pairs))
+    return "".join(letter for letter in string.ascii_uppercase if any(first <= letter <= last for first, last in pairs))
 
 
 def _count_of_letters(text: str, alphabet: str) -> int | None:

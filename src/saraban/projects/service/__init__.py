@@ -1,5 +1,3 @@
-"""What other features and the doors use of `projects`."""
-
 from saraban.projects.domain.master_data import (
     ContractRef,
     DisciplineRef,

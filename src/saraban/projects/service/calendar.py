@@ -1,4 +1,4 @@
-"""When a project works: public holidays are shipped, its weekend and the days that differ are the project's own."""
+"""Working days of a project: shipped holidays, its weekend and its own days."""
 
 from collections.abc import Collection
 from datetime import date
@@ -26,33 +26,33 @@ from saraban.projects.service.projects import lock_managed_project, record_chang
 
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
-    own = await repository.calendar_days(session, project_id)
+    days = await repository.calendar_days(session, project_id)
     return WorkCalendar(
         weekend=frozenset(await _weekend(session, project_id)),
-        closed=frozenset(public_holidays()) | {row.day for row in own if not row.is_working},
-        open=frozenset(row.day for row in own if row.is_working),
+        closed=frozenset(public_holidays()) | {row.day for row in days if not row.is_working},
+        open=frozenset(row.day for row in days if row.is_working),
     )
 
 
 async def read_calendar(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, year: int
 ) -> CalendarYear:
-    """:raises NotFound: when there is no such project that the caller may see"""
+    """:raises NotFound:"""
     project = await visible_project(ctx, session, project_public_id)
-    found = {day: _shipped(day, name) for day, name in public_holidays().items()}
-    found |= {row.day: _own(row) for row in await repository.calendar_days(session, project_id=project.id)}
+    days = {day: _holiday_out(day, name) for day, name in public_holidays().items()}
+    days |= {row.day: _day_out(row) for row in await repository.calendar_days(session, project_id=project.id)}
     return CalendarYear(
         year=year,
         is_shipped=year in YEARS,
         weekend=await _weekend(session, project.id),
-        days=[found[day] for day in sorted(found) if day.year == year],
+        days=[days[day] for day in sorted(days) if day.year == year],
     )
 
 
 async def set_weekend(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, weekend: Collection[Weekday]
 ) -> None:
-    """:raises Forbidden: when the caller does not manage the project"""
+    """:raises Forbidden:"""
     project = await lock_managed_project(ctx, session, project_public_id)
     before, after = await _weekend(session, project.id), [day for day in WEEKDAYS if day in weekend]
     text = ",".join(after)
@@ -73,13 +73,13 @@ async def add_day(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, day: date, order: NewCalendarDay
 ) -> CalendarDay:
     """
-    Make a day a holiday of the project, or a day that it works; what the project said of it before is replaced.
+    Replace the project's entry for a day.
 
-    :raises Forbidden: when the caller does not manage the project
+    :raises Forbidden:
     """
     project = await lock_managed_project(ctx, session, project_public_id)
     row = await repository.calendar_day(session, project_id=project.id, on=day)
-    before = _own(row).model_dump(mode="json") if row else {}
+    before = _day_out(row).model_dump(mode="json") if row else {}
     if row is None:
         row = ProjectDay(project_id=project.id, day=day)
         session.add(row)
@@ -89,15 +89,11 @@ async def add_day(
     changes = field_changes(before, order.model_dump(mode="json"))
     details = {"day": day.isoformat(), "kind": order.kind, "changes": changes}
     await record_change(ctx, session, "calendar.day_added", project, details)
-    return _own(row)
+    return _day_out(row)
 
 
 async def remove_day(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, day: date) -> None:
-    """
-    Take back what a project said of a day, so that weekend and public holidays decide again.
-
-    :raises NotFound: when it said nothing of that day
-    """
+    """:raises NotFound: without an entry of the project"""
     project = await lock_managed_project(ctx, session, project_public_id)
     row = await repository.calendar_day(session, project_id=project.id, on=day)
     if row is None:
@@ -109,14 +105,14 @@ async def remove_day(ctx: RequestContext, session: AsyncSession, *, project_publ
 
 async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:
     row = await repository.weekend(session, project_id)
-    chosen = row.weekend.split(",") if row is not None else USUAL_WEEKEND
-    return [day for day in WEEKDAYS if day in chosen]
+    weekend = row.weekend.split(",") if row is not None else USUAL_WEEKEND
+    return [day for day in WEEKDAYS if day in weekend]
 
 
-def _shipped(day: date, name: Text) -> CalendarDay:
+def _holiday_out(day: date, name: Text) -> CalendarDay:
     return CalendarDay(date=day, kind=DayKind.HOLIDAY, name_th=name.th, name_en=name.en, source=DaySource.PUBLIC)
 
 
-def _own(row: ProjectDay) -> CalendarDay:
+def _day_out(row: ProjectDay) -> CalendarDay:
     kind = DayKind.WORKING if row.is_working else DayKind.HOLIDAY
     return CalendarDay(date=row.day, kind=kind, name_th=row.name_th, name_en=row.name_en, source=DaySource.PROJECT)

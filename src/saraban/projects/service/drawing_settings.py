@@ -1,4 +1,4 @@
-"""What a project decides for each of its registers of drawings: read by whoever sees the project, set by who manages it."""
+"""Settings of a project's registers of drawings."""
 
 from uuid import UUID
 
@@ -26,7 +26,7 @@ async def _row(session: AsyncSession, project_id: int, register: str) -> Drawing
     return await session.get(DrawingSettingsRow, (project_id, register), populate_existing=True)
 
 
-def _shown(settings: DrawingSettings) -> RegisterSettings:
+def _settings_out(settings: DrawingSettings) -> RegisterSettings:
     return RegisterSettings(
         revision_scheme=str(settings.scheme),
         number_pattern=settings.pattern.text if settings.pattern else None,
@@ -38,20 +38,18 @@ def _shown(settings: DrawingSettings) -> RegisterSettings:
 async def read_drawing_settings(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, register: str
 ) -> RegisterSettings:
-    """:raises NotFound: for a project that the caller may not see"""
+    """:raises NotFound:"""
     project = await visible_project(ctx, session, project_public_id, closed=True)
-    return _shown(await drawing_settings(session, project_id=project.id, register=register))
+    return _settings_out(await drawing_settings(session, project_id=project.id, register=register))
 
 
 async def save_drawing_settings(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, register: str, wanted: RegisterSettings
 ) -> None:
     """
-    Set how a register numbers its revisions and what its drawing numbers look like; what is registered already stays as it is.
+    Save the settings; registered drawings stay unchanged.
 
-    :raises NotFound: for a project that the caller may not see
-    :raises Forbidden: when the caller does not manage it
-    :raises Invalid: for a scheme or a pattern that says nothing, and addenda of another register, naming the field
+    :raises NotFound, Forbidden, Invalid:
     """
     if wanted.takes_addenda and register != CONTRACT_REGISTER:
         raise invalid("/takesAddenda", "not_for_this", "มีเฉพาะแบบคู่สัญญา", "Only contract drawings take addenda.")
@@ -63,10 +61,12 @@ async def save_drawing_settings(
             "Contract drawings are not approved: they are what was signed.",
         )
     project = await lock_managed_project(ctx, session, project_public_id)
-    before = _shown(await drawing_settings(session, project_id=project.id, register=register)).model_dump()
+    before = _settings_out(await drawing_settings(session, project_id=project.id, register=register)).model_dump()
     scheme = RevisionScheme.parse(wanted.revision_scheme)
     pattern = NumberPattern.parse(wanted.number_pattern) if wanted.number_pattern else None
-    after = _shown(DrawingSettings(scheme, pattern, wanted.takes_addenda, wanted.approval == "workflow")).model_dump()
+    after = _settings_out(
+        DrawingSettings(scheme, pattern, wanted.takes_addenda, wanted.approval == "workflow")
+    ).model_dump()
     row = await _row(session, project.id, register)
     if row is not None and before == after:
         return
@@ -84,11 +84,7 @@ async def save_drawing_settings(
 async def reset_drawing_settings(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, register: str
 ) -> None:
-    """
-    Take back what a project has decided for a register, so that the defaults count again.
-
-    :raises Forbidden: when the caller does not manage the project
-    """
+    """:raises Forbidden:"""
     project = await lock_managed_project(ctx, session, project_public_id)
     row = await _row(session, project.id, register)
     if row is not None:

@@ -1,9 +1,4 @@
-"""
-Turns the public ids and codes of a request into references, or says which field names nothing usable.
-
-Disciplines, RFA types and sub types belong to contracts: a code that several contracts of the project have needs the
-contract to be named (REQ-FMT-13).
-"""
+"""Resolve public ids and codes of a request; an ambiguous code needs a contract (REQ-FMT-13)."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -33,7 +28,7 @@ CONTRACT_POINTER = "/contractPublicId"
 
 
 async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) -> ProjectRef:
-    """:raises Invalid: at `pointer`, when there is no such active project"""
+    """:raises Invalid:"""
     row = await repository.open_project(session, public_id)
     if row is None:
         raise _unknown_project(pointer, str(public_id))
@@ -41,7 +36,7 @@ async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) 
 
 
 async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str = "/projectCode") -> ProjectRef:
-    """:raises Invalid: at `pointer`, when there is no such active project"""
+    """:raises Invalid:"""
     row = await repository.open_project(session, fold(code))
     if row is None:
         raise _unknown_project(pointer, code)
@@ -52,8 +47,8 @@ async def find_organization(
     session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str, contract_id: int | None = None
 ) -> OrganizationRef:
     """
-    :param contract_id: a party of this contract has the role that it has there
-    :raises Invalid: at `pointer`, when the organization does not take part in the project
+    :param contract_id: a party of this contract has its role there
+    :raises Invalid:
     """
     row = await repository.participant(session, project_id=project.id, public_id=public_id, contract_id=contract_id)
     if row is None:
@@ -62,7 +57,7 @@ async def find_organization(
 
 
 async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID) -> ContractRef:
-    """:raises Invalid: when the contract is not one of the project"""
+    """:raises Invalid:"""
     row = await repository.open_contract(session, project_id=project.id, public_id=public_id)
     if row is None:
         raise unknown(CONTRACT_POINTER, str(public_id))
@@ -70,7 +65,7 @@ async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id
 
 
 async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRef:
-    """:raises Invalid: at `pointer`, when there is no such document type"""
+    """:raises Invalid:"""
     row = await repository.open_type(session, code=fold(code))
     if row is None:
         raise unknown(pointer, code)
@@ -80,35 +75,35 @@ async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRe
 async def find_discipline(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> DisciplineRef:
-    """:raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code"""
-    row = _only(await repository.disciplines(session, _of(project, contract, code)), code, "/disciplineCode")
+    """:raises Invalid: at `/contractPublicId` if ambiguous"""
+    row = _single_row(
+        await repository.disciplines(session, _code_filter(project, contract, code)), code, "/disciplineCode"
+    )
     return DisciplineRef(row.id, row.code, row.contract_id)
 
 
 async def find_rfa_type(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> RfaTypeRef:
-    """:raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code"""
-    row = _only(await repository.rfa_types(session, _of(project, contract, code)), code, "/rfaTypeCode")
+    """:raises Invalid: at `/contractPublicId` if ambiguous"""
+    row = _single_row(await repository.rfa_types(session, _code_filter(project, contract, code)), code, "/rfaTypeCode")
     return RfaTypeRef(row.id, row.code, row.contract_id, row.items)
 
 
 async def find_sub_type(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, type_id: int, code: str
 ) -> SubTypeRef:
-    """:raises Invalid: at its own field when unknown for this document type, at `/contractPublicId` when ambiguous"""
-    row = _only(
-        await repository.sub_types(session, _of(project, contract, code), type_id=type_id), code, "/subTypeCode"
+    """:raises Invalid: at `/contractPublicId` if ambiguous"""
+    row = _single_row(
+        await repository.sub_types(session, _code_filter(project, contract, code), type_id=type_id),
+        code,
+        "/subTypeCode",
     )
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
 async def list_parties(session: AsyncSession, *, project_id: int, contract_id: int | None = None) -> list[Party]:
-    """
-    Return the organizations that take part in a project with their roles.
-
-    :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
-    """
+    """Return parties; with a contract only its parties, with their roles there."""
     rows = await repository.parties(session, project_id=project_id, contract_id=contract_id)
     return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
@@ -116,15 +111,15 @@ async def list_parties(session: AsyncSession, *, project_id: int, contract_id: i
 async def list_all_parties(
     session: AsyncSession, *, project_id: int, contract_id: int | None
 ) -> tuple[list[Party], list[Party]]:
-    """Return the parties of a project and of its contract; without a contract those of the project twice."""
+    """Return parties of project and contract; without a contract the project's twice."""
     if contract_id is None:
         parties = await list_parties(session, project_id=project_id)
         return parties, parties
-    both: tuple[list[Party], list[Party]] = [], []
+    parties_by_place: tuple[list[Party], list[Party]] = [], []
     rows = await repository.all_parties(session, project_id=project_id, contract_id=contract_id)
     for key, public_id, code, role, place in rows:
-        both[place].append(Party(key, public_id, code, party_role(role)))
-    return both
+        parties_by_place[place].append(Party(key, public_id, code, party_role(role)))
+    return parties_by_place
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
@@ -136,29 +131,25 @@ async def contract_keys(session: AsyncSession, *, project_id: int) -> frozenset[
 
 
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:
-    found: dict[str, set[str]] = {}
+    codes: dict[str, set[str]] = {}
     for row in await repository.printable(session, project_id):
         if row.code:
-            found.setdefault(row.kind, set()).add(row.code)
+            codes.setdefault(row.kind, set()).add(row.code)
     names = ("organization", "discipline", "rfa_type", "sub_type", "type")
-    return PrintableCodes(*(frozenset(found.get(name, ())) for name in names))
+    return PrintableCodes(*(frozenset(codes.get(name, ())) for name in names))
 
 
 async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> dict[tuple[str, str], frozenset[str]]:
-    found: dict[tuple[str, str], set[str]] = {}
+    numbers_of_code: dict[tuple[str, str], set[str]] = {}
     for type_code, code, number in await repository.sub_type_numbers(session, project_id):
-        found.setdefault((type_code, code), set()).add(number)
-    return {key: frozenset(numbers) for key, numbers in found.items()}
+        numbers_of_code.setdefault((type_code, code), set()).add(number)
+    return {key: frozenset(numbers) for key, numbers in numbers_of_code.items()}
 
 
 async def require_codes(
     session: AsyncSession, *, project: ProjectRef, type_id: int, sub_type: str, rfa_type: str, discipline: str
 ) -> None:
-    """
-    Check that some contract of the project has each of these codes; an empty one is none.
-
-    :raises Invalid: naming the field
-    """
+    """:raises Invalid: unless a contract of the project has each code that is not empty"""
     key = project.id
     if sub_type and not await repository.sub_types(session, CodeFilter(key, None, sub_type), type_id=type_id):
         raise unknown("/subTypeCode", sub_type)
@@ -168,11 +159,11 @@ async def require_codes(
         raise unknown("/disciplineCode", discipline)
 
 
-def _of(project: ProjectRef, contract: ContractRef | None, code: str) -> CodeFilter:
+def _code_filter(project: ProjectRef, contract: ContractRef | None, code: str) -> CodeFilter:
     return CodeFilter(project.id, contract.public_id if contract else None, fold(code))
 
 
-def _only(rows: Sequence[AnyRow], code: str, pointer: str) -> AnyRow:
+def _single_row(rows: Sequence[AnyRow], code: str, pointer: str) -> AnyRow:
     if not rows:
         raise unknown(pointer, code)
     if len(rows) > 1:

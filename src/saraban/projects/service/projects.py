@@ -1,9 +1,4 @@
-"""
-What a caller may see of projects, for lists and forms, and who may change one.
-
-A project is seen by whoever has a role in it or in one of its contracts, by everybody of an organization that takes
-part, and by those whose role counts everywhere; a sandbox only by the last.
-"""
+"""Projects that a caller sees, by role or organization; only a Superadmin sees sandboxes."""
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
@@ -63,8 +58,8 @@ async def read_project(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, closed: bool = False
 ) -> ProjectDetail:
     """
-    :param closed: one that is closed, too
-    :raises NotFound: when there is none that the caller may see
+    :param closed: include closed projects
+    :raises NotFound:
     """
     project = await visible_project(ctx, session, public_id, closed=closed)
     return ProjectDetail(
@@ -119,11 +114,7 @@ async def sub_types(
 
 
 class FilterChoice(NamedTuple):
-    """
-    An organization or a code, as somebody chooses it.
-
-    :param value: the public id of an organization, a code itself
-    """
+    """:param value: the public id of an organization, or a code"""
 
     value: str
     code: str
@@ -144,13 +135,13 @@ async def filter_choices(session: AsyncSession, places: Collection[ProjectRef]) 
 
 
 async def own_scope(ctx: RequestContext, session: AsyncSession, project_id: int) -> Scope:
-    """Return the scope of a project, with those of the caller's organizations that take part in it."""
+    """Return the project's scope with the caller's organizations that take part in it."""
     members = await repository.organization_ids(session, [project_id])
     return Scope(ctx.caller.organization_ids & members, project_id)
 
 
 async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> frozenset[int]:
-    return await repository.organization_ids(session, [one.id for one in places]) if places else frozenset()
+    return await repository.organization_ids(session, [project.id for project in places]) if places else frozenset()
 
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
@@ -161,7 +152,6 @@ async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
 
 
 async def type_names(session: AsyncSession) -> dict[str, Text]:
-    """Return what each kind of document is called, closed ones too, by its code."""
     rows = await repository.type_names(session)
     return {code: Text(thai, english or thai) for code, thai, english in rows}
 
@@ -170,8 +160,8 @@ async def visible_project(
     ctx: RequestContext, session: AsyncSession, public_id: UUID, *, closed: bool = False
 ) -> Project:
     """
-    :param closed: one that is closed, too
-    :raises NotFound: when there is none that the caller may see
+    :param closed: include closed projects
+    :raises NotFound:
     """
     project = await repository.visible_project(session, _reach(ctx.caller), public_id=public_id, closed=closed)
     if project is None:
@@ -180,7 +170,7 @@ async def visible_project(
 
 
 async def visible_keys(ctx: RequestContext, session: AsyncSession) -> frozenset[int]:
-    """Return the keys of every project that the caller may see, closed ones too."""
+    """Return closed projects too."""
     return frozenset(row.id for row in await repository.projects(session, _reach(ctx.caller), closed=True))
 
 
@@ -189,12 +179,12 @@ async def _members(session: AsyncSession, project: Project) -> list[PartySummary
 
 
 async def _contracts(session: AsyncSession, project: Project, *, closed: bool = False) -> list[ContractSummary]:
-    found: dict[UUID, ContractSummary] = {}
+    contracts: dict[UUID, ContractSummary] = {}
     for row in await repository.contracts(session, project_id=project.id, closed=closed):
-        contract = found.setdefault(row.public_id, _contract(row))
+        contract = contracts.setdefault(row.public_id, _contract(row))
         if row.organization_public_id is not None:
             contract.organizations.append(_party(row))
-    return list(found.values())
+    return list(contracts.values())
 
 
 def _contract(row: AnyRow) -> ContractSummary:
@@ -234,12 +224,7 @@ MANAGE = "project.edit"
 
 
 async def lock_managed_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
-    """
-    Return a project that the caller manages, held until the end of the transaction.
-
-    :raises NotFound: when there is no such project that the caller may see
-    :raises Forbidden: when the caller does not manage it
-    """
+    """:raises NotFound, Forbidden:"""
     project = await visible_project(ctx, session, public_id)
     ctx.caller.require(MANAGE, Scope(project=project.id))
     await lock_project(session, project_id=project.id)
@@ -247,7 +232,6 @@ async def lock_managed_project(ctx: RequestContext, session: AsyncSession, publi
 
 
 async def lock_project(session: AsyncSession, *, project_id: int) -> None:
-    """Hold a project until the end of the transaction, so that its settings are changed one after the other."""
     await session.get(Project, project_id, with_for_update=True)
 
 

@@ -1,8 +1,4 @@
-"""
-Fills in the master data of the product.
-
-It may run any number of times: it adds what is missing and changes nothing that is there.
-"""
+"""Seed the shipped master data; it may run repeatedly."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,7 +17,7 @@ from saraban.projects.models import (
 )
 
 _STAMPS = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
-# The column of the code, what ships, the columns of its two names, and what its row says beside them.
+# Column of the code, shipped rows, columns of both names, further values.
 _TABLES: Final[tuple[tuple[Any, tuple[MasterCode, ...], tuple[str, str], Mapping[str, Any]], ...]] = (
     (CorrespondenceType.type_code, shipped.CORRESPONDENCE_TYPES, ("type_name", "type_name_en"), _STAMPS),
     (CorrespondenceStatus.status_code, shipped.CORRESPONDENCE_STATUSES, ("status_name", "status_name_en"), {}),
@@ -35,8 +31,8 @@ async def seed_master_data(session: AsyncSession) -> None:
     for code, offers, (thai, english), more in _TABLES:
         rows = (
             code.class_(
-                **{code.key: one.code, thai: one.says.th, english: one.says.en, "sort_order": one.order}, **more
+                **{code.key: offer.code, thai: offer.says.th, english: offer.says.en, "sort_order": offer.order}, **more
             )
-            for one in offers
+            for offer in offers
         )
         await add_missing(session, code, rows)

@@ -1,8 +1,4 @@
-"""
-Review teams: who in a project answers for a team, or for a discipline, when a workflow asks for a parallel review.
-
-Whoever changes a team tells it as `review_team.changed`; workflows then ask the people who are its members now.
-"""
+"""Review teams; each change records `review_team.changed`."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -38,37 +34,32 @@ class TeamMembership:
 async def memberships(
     session: AsyncSession, *, project_ids: Collection[int], user_ids: Collection[int] | None = None
 ) -> tuple[TeamMembership, ...]:
-    """
-    Return who sits in the active teams of projects.
-
-    :param user_ids: only these people; None for all
-    """
     rows = await repository.seats(session, project_ids, user_ids)
     return tuple(TeamMembership(row.project_id, row.user_id, row.team_code, row.discipline_code) for row in rows)
 
 
 async def review_teams(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[ReviewTeamOut]:
-    """:raises NotFound: when there is no such project that the caller may see"""
+    """:raises NotFound:"""
     project = await visible_project(ctx, session, project_public_id)
     teams = await repository.teams(session, project_id=project.id)
     rows = await repository.team_members(session, team_ids=[team.id for team in teams])
-    return [_shown(team, [row for row in rows if row.ReviewTeamMember.team_id == team.id]) for team in teams]
+    return [_team_out(team, [row for row in rows if row.ReviewTeamMember.team_id == team.id]) for team in teams]
 
 
 async def participants(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, search: str = ""
 ) -> tuple[OrganizationMember, ...]:
     """
-    Return whom a team of the project can have, by a part of the name; the first hundred.
+    Return the first people by name who may be members of a team.
 
-    :raises NotFound: when there is no such project that the caller may see
+    :raises NotFound:
     """
     project = await visible_project(ctx, session, project_public_id)
-    taking_part = await repository.organization_ids(session, [project.id])
-    people = await identity.users_of(session, taking_part, project_id=project.id)
+    organizations = await repository.organization_ids(session, [project.id])
+    people = await identity.users_of(session, organizations, project_id=project.id)
     wanted = search.strip().casefold()
-    found = [one for one in people if wanted in f"{one.display_name} {one.username}".casefold()]
-    return tuple(sorted(found, key=lambda one: one.display_name)[:MOST_CHOICES])
+    matches = [person for person in people if wanted in f"{person.display_name} {person.username}".casefold()]
+    return tuple(sorted(matches, key=lambda person: person.display_name)[:MOST_CHOICES])
 
 
 async def save_team(
@@ -81,10 +72,8 @@ async def save_team(
     new: bool | None = None,
 ) -> ReviewTeamOut:
     """
-    :param new: whether it is to be made, or to be there already; None for either
-    :raises Invalid: when it is to be made and there is one of this code
-    :raises NotFound: when it is to be changed and there is none
-    :raises Forbidden: when the caller does not manage the project
+    :param new: True to require that the team is new, False that it exists
+    :raises Invalid, NotFound, Forbidden:
     """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await repository.team(session, project_id=project.id, code=code)
@@ -99,21 +88,21 @@ async def save_team(
         session.add(team)
     details = {"team": code, "changes": set_fields(team, order.model_dump())}
     team.updated_at = ctx.now
-    await _told(ctx, session, "review_team.saved", project, details)
-    return _shown(team, await repository.team_members(session, team_ids=[team.id]))
+    await _record_team_change(ctx, session, "review_team.saved", project, details)
+    return _team_out(team, await repository.team_members(session, team_ids=[team.id]))
 
 
 async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str) -> None:
     """
-    Remove a team with its members; what they have answered stays theirs.
+    Remove a team; responses of its members stay.
 
-    :raises NotFound: when there is no such team
+    :raises NotFound:
     """
     project = await _lock_for_change(ctx, session, project_public_id)
-    team = await _team(session, project, code)
+    team = await _require_team(session, project, code)
     await repository.remove_team_members(session, team_id=team.id)
     await session.delete(team)
-    await _told(ctx, session, "review_team.removed", project, {"team": code})
+    await _record_team_change(ctx, session, "review_team.removed", project, {"team": code})
 
 
 async def save_member(
@@ -126,14 +115,13 @@ async def save_member(
     order: TeamMemberIn,
 ) -> ReviewTeamOut:
     """
-    Return somebody a place in a team, or change it.
+    Add a member to a team, or update their discipline and role.
 
-    :raises NotFound: when there is no such team, or no such person who takes part in the project
-    :raises Invalid: when no contract of the project has the discipline
+    :raises NotFound, Invalid:
     """
     project = await _lock_for_change(ctx, session, project_public_id)
-    team = await _team(session, project, code)
-    user_id = await _participant(session, project, user_public_id)
+    team = await _require_team(session, project, code)
+    user_id = await _require_participant(session, project, user_public_id)
     discipline = order.discipline_code
     if discipline and not await repository.has_discipline(session, project_id=project.id, code=discipline):
         th, en = "โครงการไม่มีสาขางานนี้", "The project has no such discipline."
@@ -151,50 +139,50 @@ async def save_member(
         "user": str(user_public_id),
         "changes": set_fields(row, values, named={"member_role": "role"}),
     }
-    await _told(ctx, session, "review_team.member_saved", project, details)
-    return _shown(team, await repository.team_members(session, team_ids=[team.id]))
+    await _record_team_change(ctx, session, "review_team.member_saved", project, details)
+    return _team_out(team, await repository.team_members(session, team_ids=[team.id]))
 
 
 async def remove_member(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str, user_public_id: UUID
 ) -> None:
-    """:raises NotFound: when there is no such team, or the person is not in it"""
+    """:raises NotFound:"""
     project = await _lock_for_change(ctx, session, project_public_id)
-    team = await _team(session, project, code)
+    team = await _require_team(session, project, code)
     rows = await repository.team_members(session, team_ids=[team.id])
     row = next((each.ReviewTeamMember for each in rows if each.public_id == user_public_id), None)
     if row is None:
         raise NotFound(f"{user_public_id} is not in the team {code}.")
     await session.delete(row)
     details = {"team": code, "user": str(user_public_id)}
-    await _told(ctx, session, "review_team.member_removed", project, details)
+    await _record_team_change(ctx, session, "review_team.member_removed", project, details)
 
 
 async def _lock_for_change(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
-    """The project whose teams are changed: never while somebody writes down whom they are."""
+    """Lock the project and the rights, because others store a team's members."""
     project = await lock_managed_project(ctx, session, public_id)
     await identity.lock_rights(session)
     return project
 
 
-async def _team(session: AsyncSession, project: Project, code: str) -> ReviewTeam:
+async def _require_team(session: AsyncSession, project: Project, code: str) -> ReviewTeam:
     team = await repository.team(session, project_id=project.id, code=code)
     if team is None:
         raise NotFound(f"The project has no review team {code}.")
     return team
 
 
-async def _participant(session: AsyncSession, project: Project, public_id: UUID) -> int:
+async def _require_participant(session: AsyncSession, project: Project, public_id: UUID) -> int:
     person = (await identity.load_callers(session, [public_id])).get(public_id)
-    taking_part = await repository.organization_ids(session, [project.id])
+    organizations = await repository.organization_ids(session, [project.id])
     if person is None or not (
-        person.organization_ids & taking_part or any(grant.project == project.id for grant in person.grants)
+        person.organization_ids & organizations or any(grant.project == project.id for grant in person.grants)
     ):
         raise NotFound(f"Nobody with the id {public_id} takes part in the project.")
     return person.user_id
 
 
-def _shown(team: ReviewTeam, rows: Collection[AnyRow]) -> ReviewTeamOut:
+def _team_out(team: ReviewTeam, rows: Collection[AnyRow]) -> ReviewTeamOut:
     members = [
         TeamMemberOut(
             user_public_id=row.public_id,
@@ -209,7 +197,7 @@ def _shown(team: ReviewTeam, rows: Collection[AnyRow]) -> ReviewTeamOut:
     )
 
 
-async def _told(
+async def _record_team_change(
     ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, object]
 ) -> None:
     await events.record(

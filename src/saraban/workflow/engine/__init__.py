@@ -1,1 +1,1 @@
-"""What the engine decides: steps, whom a state waits for, the values that steps bring. Pure."""
+"""Decisions of the workflow engine. Pure."""

@@ -1,8 +1,4 @@
-"""
-Decides: may this action happen here, for this person, and what comes of it. Saves nothing, calls nobody.
-
-Time, rows and the document are the service's business; everything the decision needs is in `Facts`.
-"""
+"""Decides whether an action may happen, for this person, and what it leads to. Saves nothing."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -55,12 +51,10 @@ class ConditionNotMet(DomainError):
 @dataclass(frozen=True, slots=True)
 class Facts:
     """
-    Who acts on what.
-
     :param context: what the instance remembers, read by conditions as `context.<name>`
-    :param payload: what the client sent, read as `payload.<name>`; it can never say who acts
-    :param assigned_user_id: the one person to whom the present state was given
-    :param deputy: who really acts, in the place of `caller`, who is away and has lent it to them
+    :param payload: what the client sent, read as `payload.<name>`
+    :param assigned_user_id: the one user to whom the present state was assigned
+    :param deputy: the actor, on behalf of `caller`
     """
 
     caller: Caller
@@ -80,10 +74,8 @@ class Facts:
 @dataclass(frozen=True, slots=True)
 class Step:
     """
-    What a transition does: the instance leaves `state` by `action` and stands in `next_state`.
-
-    :param forced: somebody took it against the definition
-    :param automatic: the engine took it, after somebody's step
+    :param forced: taken against the definition
+    :param automatic: taken by the engine
     """
 
     state: str
@@ -108,50 +100,50 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
     :raises TransitionNotPossible: when the state has no such action
     :raises ActionForbidden: when the caller may not take it
     :raises ConditionNotMet: when its condition does not hold
-    :raises Invalid: when comment, files or response code are missing or not taken, a value is not taken, or the context would not fit
+    :raises Invalid: for a comment, file, response code or value that is missing or not taken, or does not fit the schema
     """
-    here = definition.states.get(state)
-    transition = here.on.get(action) if here else None
+    current_state = definition.states.get(state)
+    transition = current_state.on.get(action) if current_state else None
     if transition is None:
         raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
     if not (in_charge(facts) and permitted(transition.require, facts)):
         raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
     code = transition.usual if facts.response_code is None else facts.response_code
-    to, comment_required = outcome(transition, code)
+    next_state, comment_required = outcome(transition, code)
     if facts.payload:
         step_data.check(definition, transition, facts.context, facts.payload)
     _check_condition(transition, facts, state, code)
     _check_input(transition, facts, comment_required)
     step_data.check_context(definition, step_data.after(definition, facts.context, facts.payload))
-    terminal = definition.states[to].terminal
-    return Step(state, action, to, terminal, transition.events, facts.comment, response_code=code)
+    terminal = definition.states[next_state].terminal
+    return Step(state, action, next_state, terminal, transition.events, facts.comment, response_code=code)
 
 
 def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
     """
-    Return the step that the engine takes by itself after `step`: the first whose condition holds, if any does.
+    Return the automatic step after `step`: the first whose condition holds.
 
-    :param facts: of the state that `step` led to, with the system as the caller; nobody's permission is asked
+    :param facts: of the state after `step`, with the system as the caller; no permission is checked
     """
-    taken = next((way for way in definition.states[step.state].ways if way.name == step.action), None)
-    if taken is None:  # an administrator's step: nothing follows it by itself
+    previous = next((way for way in definition.states[step.state].ways if way.name == step.action), None)
+    if previous is None:  # an administrator's step
         return None
-    here = definition.states[step.next_state]
-    for action in taken.automatic:
-        transition = here.on.get(action)
+    current_state = definition.states[step.next_state]
+    for action in previous.automatic:
+        transition = current_state.on.get(action)
         if transition is None or transition.to is None:
             continue
-        if transition.condition is None or transition.condition.holds(conditional_facts(facts, here.name)):
+        if transition.condition is None or transition.condition.holds(conditional_facts(facts, current_state.name)):
             terminal = definition.states[transition.to].terminal
-            return Step(here.name, action, transition.to, terminal, transition.events, automatic=True)
+            return Step(current_state.name, action, transition.to, terminal, transition.events, automatic=True)
     return None
 
 
 def outcome(transition: Transition, response_code: str | None) -> tuple[str, bool]:
     """
-    Return where an action leads with a response code, and whether it needs a comment.
+    Return the next state for a response code, and whether a comment is required.
 
-    :raises Invalid: when a code is needed, is none of the action's, or is not taken
+    :raises Invalid: when a code is missing, unknown, or not taken
     """
     if transition.to is not None:
         if response_code is not None:
@@ -174,10 +166,10 @@ def _check_condition(transition: Transition, facts: Facts, state: str, code: str
     condition = transition.condition
     if condition is None:
         return
-    read = conditional_facts(facts, state) | {"responseCode": code}
-    if not condition.holds(read):
+    readable = conditional_facts(facts, state) | {"responseCode": code}
+    if not condition.holds(readable):
         detail = f"The condition of {transition.action} in {state} does not hold."
-        raise ConditionNotMet(detail, words=condition.message, values=as_object(read["document"]))
+        raise ConditionNotMet(detail, words=condition.message, values=as_object(readable["document"]))
 
 
 def _check_input(transition: Transition, facts: Facts, comment_required: bool) -> None:
@@ -190,55 +182,51 @@ def _check_input(transition: Transition, facts: Facts, comment_required: bool) -
 
 
 class Obstacle(StrEnum):
-    """What stands between somebody and an action, the first of them."""
-
     NO_ACTION = "no_action"  # the state has no such action, or is an end
     ASSIGNED = "assigned"  # the state was given to another person
-    SUBMITTER = "submitter"  # who submitted it does not decide about it
+    SUBMITTER = "submitter"  # the submitter does not decide
     NAMED = "named"  # the definition names another person
     ROLE = "role"
-    SEAT = "seat"  # none of the caller's organizations is of the side that may
+    SEAT = "seat"  # no organization of the caller is of the party that may
     PERMISSION = "permission"
     CONDITION = "condition"
     NOT_EDITABLE = "not_editable"
 
 
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionOut, ...]:
-    """Return the actions that the caller may take now, in the order of the definition."""
-    here = definition.states.get(state)
-    if here is None or not in_charge(facts):
+    current_state = definition.states.get(state)
+    if current_state is None or not in_charge(facts):
         return ()
-    return tuple(step.choice for step in here.on.values() if _obstacle_of(step, facts, state) is None)
+    return tuple(step.choice for step in current_state.on.values() if _obstacle_of(step, facts, state) is None)
 
 
 def obstacle_to(definition: Definition, state: str, action: str, facts: Facts) -> Obstacle | None:
-    """Return what keeps an action from being one of those that the caller may take now."""
-    here = definition.states.get(state)
-    step = here.on.get(action) if here else None
+    current_state = definition.states.get(state)
+    step = current_state.on.get(action) if current_state else None
     if step is None:
         return Obstacle.NO_ACTION
     return _obstacle_of(step, facts, state) if in_charge(facts) else Obstacle.ASSIGNED
 
 
 def _obstacle_of(step: Transition, facts: Facts, state: str) -> Obstacle | None:
-    return obstacle(step.require, facts) or (None if _may_hold(step, facts, state) else Obstacle.CONDITION)
+    return obstacle(step.require, facts) or (None if _can_hold(step, facts, state) else Obstacle.CONDITION)
 
 
-def _may_hold(step: Transition, facts: Facts, state: str) -> bool:
-    # What the client will send is not known yet; the transition itself judges it.
+def _can_hold(step: Transition, facts: Facts, state: str) -> bool:
+    # `advance` checks a condition on the payload.
     if step.condition is None or step.condition.reads_payload:
         return True
     return step.condition.holds(conditional_facts(facts, state))
 
 
 def in_charge(facts: Facts) -> bool:
-    """Return whether the state is the caller's to act in: it was given to nobody, to the caller, or an administrator steps in."""
-    given = facts.assigned_user_id
-    return given is None or given == facts.caller.user_id or facts.caller.may(EVERYTHING, facts.subject.scope)
+    """Return whether the state is unassigned or assigned to the caller, or the caller may do everything."""
+    assignee = facts.assigned_user_id
+    return assignee is None or assignee == facts.caller.user_id or facts.caller.may(EVERYTHING, facts.subject.scope)
 
 
 def may_act(definition: Definition, state: str, facts: Facts) -> bool:
-    """Return whether the caller meets what any action of a state requires, whatever its condition."""
+    """Return whether the caller is permitted any action of a state, whatever its condition."""
     return any(permitted(step.require, facts) for step in definition.states[state].on.values())
 
 
@@ -248,10 +236,9 @@ def permitted(require: Require, facts: Facts) -> bool:
 
 def obstacle(require: Require, facts: Facts) -> Obstacle | None:
     """
-    Return what of `require` the caller does not meet.
+    Return the first requirement that the caller does not meet.
 
-    One of the caller's organizations must satisfy party, organization role and permission together: a reviewer's
-    permission in one organization does not count for the seat of another.
+    One organization of the caller must satisfy party, organization role and permission together.
     """
     caller, subject = facts.caller, facts.subject
     if require.not_submitter and facts.acts(subject.submitter_user_id):
@@ -259,20 +246,19 @@ def obstacle(require: Require, facts: Facts) -> Obstacle | None:
     if require.user is not None and caller.public_id != require.user and facts.assigned_user_id != caller.user_id:
         return Obstacle.NAMED
     if caller.may(EVERYTHING, subject.scope):
-        # Nobody answers in place of a person who was asked by name.
-        answers = require.party != ASSIGNEE_ALONE or caller.user_id in subject.assignee_user_ids
-        return None if answers else Obstacle.SEAT
+        # An assignee is not replaced by the right to everything.
+        has_seat = require.party != ASSIGNEE_ALONE or caller.user_id in subject.assignee_user_ids
+        return None if has_seat else Obstacle.SEAT
     if require.roles and not _holds_role(require, facts):
         return Obstacle.ROLE
     scope = seat_scope(require, facts)
     if scope is None:
         return Obstacle.SEAT
-    may = not require.permissions or any(caller.may(name, scope) for name in require.permissions)
-    return None if may else Obstacle.PERMISSION
+    has_permission = not require.permissions or any(caller.may(name, scope) for name in require.permissions)
+    return None if has_permission else Obstacle.PERMISSION
 
 
 def seat_scope(require: Require, facts: Facts) -> Scope | None:
-    """Return where a permission counts for this step, None when the caller has no seat in it and needs one."""
     seats = _seats(require, facts)
     return None if seats is None else Scope(seats, facts.subject.scope.project, facts.subject.scope.contract)
 
@@ -287,18 +273,18 @@ def seated(require: Require, facts: Facts) -> bool:
 
 
 def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
-    """The caller's organizations that may take this step, or None when there is none and one is needed."""
+    """Return the caller's organizations that may take the step, or None if it needs one."""
     caller, subject = facts.caller, facts.subject
     seats = caller.organization_ids
-    assigned = "assignee" in require.party and caller.user_id in subject.assignee_user_ids
-    if require.party and not assigned:
+    is_assignee = "assignee" in require.party and caller.user_id in subject.assignee_user_ids
+    if require.party and not is_assignee:
         seats &= party(require, subject)
     if require.organization_roles:
         seats &= with_part(require, subject)
     if not require.party and not require.organization_roles:
-        # What somebody may do in an organization that this does not concern counts for nothing here.
+        # Rights in an organization that the subject does not concern do not count.
         seats &= subject.scope.organizations
-    needs_a_seat = (require.party and not assigned) or require.organization_roles
+    needs_a_seat = (require.party and not is_assignee) or require.organization_roles
     return seats if seats or not needs_a_seat else None
 
 
@@ -312,12 +298,12 @@ def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
 
 
 def with_part(require: Require, subject: SubjectFacts) -> frozenset[int]:
-    found = [subject.parties.get(role, frozenset()) for role in require.organization_roles]
-    return found[0] if len(found) == 1 else frozenset[int]().union(*found)
+    members = [subject.parties.get(role, frozenset()) for role in require.organization_roles]
+    return members[0] if len(members) == 1 else frozenset[int]().union(*members)
 
 
 def conditional_facts(facts: Facts, state: str) -> dict[str, Json]:
-    """Return what a condition can read; `actor` is always the server's own knowledge."""
+    """Return what a condition can read; `actor` never comes from the client."""
     subject, caller = facts.subject, facts.caller
     document: dict[str, Json] = {
         **subject.context,
@@ -345,7 +331,6 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Json]:
 
 
 def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
-    """Return whether the caller may edit now: the state allows it, and the caller acts for the originator."""
     return obstacle_to_edit(state, caller, subject) is None
 
 
@@ -363,17 +348,13 @@ def originators_scope(subject: SubjectFacts) -> Scope:
 
 
 def expected_path(definition: Definition, name: str) -> tuple[State, ...]:
-    """
-    Return what lies ahead when everything goes well, as a timeline shows it in grey.
-
-    It follows the first action of each state that leads on, up to a terminal state or one seen before.
-    """
+    """Return the states ahead: the first target of each state that was not visited before."""
     states: list[State] = []
-    seen = {name}
+    visited = {name}
     while True:
-        onward = [target for target in definition.states[name].targets if target not in seen]
-        if not onward:
+        targets = [target for target in definition.states[name].targets if target not in visited]
+        if not targets:
             return tuple(states)
-        name = onward[0]
-        seen.add(name)
+        name = targets[0]
+        visited.add(name)
         states.append(definition.states[name])

@@ -1,8 +1,4 @@
-"""
-Decides whom a state waits for: organizations, people by key or by name, and people because of what they hold.
-
-Who those people are, rows know; whether one of them is asked is decided here.
-"""
+"""Decides whom a state awaits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,17 +10,16 @@ from saraban.workflow.engine.decisions import Facts
 from saraban.workflow.language.definition import Definition, Require, State
 from saraban.workflow.language.subject import SubjectFacts
 
-# Where a step asks an organization and says nothing of what its people must hold, these of them are told.
+# Asked members of an organization have this permission, where a step requires no right.
 ACTS = "workflow.action_review"
 
 
 @dataclass(frozen=True, slots=True)
 class PendingAssignees:
     """
-    Whom a state waits for: organizations, people by key, people that the definition names.
-
-    :param holders: what others hold who are asked, each for themselves: no organization stands for them
-    :param nobody: there is nobody among all of them who may see what it is about, and act
+    :param named: public ids in the definition
+    :param holders: requirements whose holders are asked, whatever their organization
+    :param nobody: no assignee may see the subject and act
     """
 
     organizations: frozenset[int] = frozenset()
@@ -37,11 +32,9 @@ class PendingAssignees:
 @dataclass(frozen=True, slots=True)
 class SubjectState:
     """
-    Where something stood when it was told of.
+    The state of a subject at an event.
 
-    :param entity_type: empty where only its id is known
-    :param state: None for the one in which it stands now
-    :param definition: the version that it ran on
+    :param state: None for the present state
     """
 
     entity_id: str
@@ -51,7 +44,7 @@ class SubjectState:
 
 
 def assignees_of(definition: Definition, state: str, subject: SubjectFacts) -> PendingAssignees:
-    """Return whom a state waits for, from its actions that are not optional."""
+    """Return whom a state awaits, from its actions that are not optional."""
     organizations: set[int] = set()
     users: set[int] = set()
     named: set[UUID] = set()
@@ -65,17 +58,17 @@ def assignees_of(definition: Definition, state: str, subject: SubjectFacts) -> P
             continue
         if "assignee" in require.party:
             users |= subject.assignee_user_ids
-        organizations |= _awaited(require, subject)
+        organizations |= _awaited_organizations(require, subject)
     return PendingAssignees(frozenset(organizations), frozenset(users), frozenset(named), tuple(dict.fromkeys(holders)))
 
 
 def asks_holders(require: Require) -> bool:
-    """Return whether a step asks people for what they hold alone, whatever organization they work for."""
-    placed = require.party or require.organization_roles or require.user is not None
-    return not placed and bool(require.roles or require.permissions)
+    """Return whether a step asks people by their rights alone, whatever their organization."""
+    has_other_assignee = require.party or require.organization_roles or require.user is not None
+    return not has_other_assignee and bool(require.roles or require.permissions)
 
 
-def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
+def _awaited_organizations(require: Require, subject: SubjectFacts) -> frozenset[int]:
     if require.party and require.organization_roles:
         return decisions.party(require, subject) & decisions.with_part(require, subject)
     if require.party:
@@ -90,35 +83,37 @@ def expects(state: State) -> bool:
 
 
 def plain(person: Caller) -> Caller:
-    """Return a person without what a role for everything lets them do: nobody is looked for because of that alone."""
+    """Return a person without the grants that give the right to everything."""
     if not any(EVERYTHING in grant.permissions for grant in person.grants):
         return person
-    nothing = frozenset[str]()
-    grants = (replace(one, permissions=nothing) if EVERYTHING in one.permissions else one for one in person.grants)
+    no_permissions = frozenset[str]()
+    grants = (
+        replace(grant, permissions=no_permissions) if EVERYTHING in grant.permissions else grant
+        for grant in person.grants
+    )
     return replace(person, grants=tuple(grants))
 
 
 def meets(require: Require, person: Caller, subject: SubjectFacts) -> bool:
-    """Return whether a person meets what a step requires, in their own right."""
     return decisions.permitted(require, Facts(plain(person), subject))
 
 
 def may_act(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """
-    Return whether a person may see a subject that stands in a state and act there, in their own right.
+    Return whether a person may see a subject in a state and act there, without the right to everything.
 
-    What is optional counts only where a state asks for nothing else.
+    Optional actions count only where a state has no others.
     """
-    here = definition.state(state)
-    asked = here.required or tuple(step.require for step in here.on.values())
-    return subject.seen_by(plain(person), state) and any(meets(require, person, subject) for require in asked)
+    current_state = definition.state(state)
+    required = current_state.required or tuple(step.require for step in current_state.on.values())
+    return subject.seen_by(plain(person), state) and any(meets(require, person, subject) for require in required)
 
 
 def asks(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """
-    Return whether a member of an organization that a state waits for is one whom it asks.
+    Return whether a state asks this member of an awaited organization.
 
-    Where a step says nothing of what they must hold, those are asked who act in workflows at all.
+    Where a step requires neither role nor permission, it asks members with `ACTS`.
     """
     return any(
         decisions.permitted(require, Facts(person, subject))
@@ -128,32 +123,34 @@ def asks(definition: Definition, state: str, person: Caller, subject: SubjectFac
 
 
 def permissions_asked(definition: Definition, state: str) -> frozenset[str] | None:
-    """Return permissions of which everybody has one whom a state asks in its organizations; None where some need none."""
+    """Return permissions of which every asked member has one; None if some need none."""
     required = definition.state(state).required
-    asked = [require for require in required if require.user is None and not asks_holders(require)]
-    if any(require.roles and not require.permissions for require in asked):
+    of_members = [require for require in required if require.user is None and not asks_holders(require)]
+    if any(require.roles and not require.permissions for require in of_members):
         return None
-    return frozenset[str]().union(*(require.permissions or {ACTS} for require in asked))
+    return frozenset[str]().union(*(require.permissions or {ACTS} for require in of_members))
 
 
 def by_person(definition: Definition, state: str) -> bool:
-    """Return whether a state asks people by name, or for what they hold: who that is changes with their rights."""
     return any(require.user is not None or asks_holders(require) for require in definition.state(state).required)
 
 
 def states_by_person(versions: Mapping[UUID, Definition]) -> dict[UUID, list[str]]:
-    """Return the states that ask people by name or for what they hold, by the key of the version."""
-    found = {key: [name for name in one.states if by_person(one, name)] for key, one in versions.items()}
-    return {key: names for key, names in found.items() if names}
+    states_by_version = {
+        key: [name for name in version.states if by_person(version, name)] for key, version in versions.items()
+    }
+    return {key: names for key, names in states_by_version.items() if names}
 
 
 def states_of_person(versions: Mapping[UUID, Definition], person: Caller) -> dict[UUID, list[str]]:
-    """Return the states that may ask a person by name or for what they hold, wherever they hold it."""
-    found = {key: [name for name in one.states if _concerns(one, name, person)] for key, one in versions.items()}
-    return {key: names for key, names in found.items() if names}
+    """Return the states that may ask a person by name or by rights in any scope, by version."""
+    states_by_version = {
+        key: [name for name in version.states if _may_ask(version, name, person)] for key, version in versions.items()
+    }
+    return {key: names for key, names in states_by_version.items() if names}
 
 
-def _concerns(definition: Definition, state: str, person: Caller) -> bool:
+def _may_ask(definition: Definition, state: str, person: Caller) -> bool:
     return any(
         require.user == person.public_id
         if require.user is not None
@@ -163,7 +160,6 @@ def _concerns(definition: Definition, state: str, person: Caller) -> bool:
 
 
 def asks_in_person(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
-    """Return whether a state asks a person by name or for what they hold, and they may see what it is about."""
     return subject.seen_by(person, state) and any(
         require.user == person.public_id
         if require.user is not None

@@ -1,4 +1,4 @@
-"""What the endpoints of instances fetch from the application: subjects, transitions, and versions from `If-Match`."""
+"""Dependencies of the endpoints of instances."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from saraban.workflow.runtime.service.transitions import Transitions
 
 
 class CountedRoute(APIRoute):
-    """A step that failed before its instance, or even its caller, was read is an attempt too (REQ-WFL-15)."""
+    """Counts steps that failed before the instance or the caller was read (REQ-WFL-15)."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -59,9 +59,9 @@ def if_match(
     ] = None,
 ) -> frozenset[str] | None:
     """
-    Return the version numbers of an `If-Match` header, `*` among them if it is there.
+    Return the version numbers of an `If-Match` header, `*` included.
 
-    A weak tag keeps its `W/`, so that it is no version's and the answer is 412 (RFC 9110 compares strongly here).
+    A weak tag keeps its `W/`, so that it matches no version: RFC 9110 requires the strong comparison here.
     """
     if if_match is None:
         return None

@@ -1,7 +1,4 @@
-"""
-`/delegations`, `/workflow/instances` and `/inbox`: who acts for whom, where documents stand, transitions, answers in a
-review, histories, what waits.
-"""
+"""Endpoints of `/delegations`, `/workflow/instances` and `/inbox`."""
 
 from typing import Annotated
 from uuid import UUID
@@ -73,8 +70,8 @@ async def list_colleagues(
     ctx: Context, session: ReadSession, q: Annotated[str, Query(max_length=100, description="A part of the name.")] = ""
 ) -> Items[PersonRef]:
     """The active people of your organizations, at most a hundred."""
-    found = await delegations.colleagues(ctx, session, text=q)
-    return Items[PersonRef](items=[PersonRef.model_validate(one) for one in found])
+    people = await delegations.colleagues(ctx, session, text=q)
+    return Items[PersonRef](items=[PersonRef.model_validate(person) for person in people])
 
 
 @router.get("/delegations/{publicId}", summary="One delegation")
@@ -98,9 +95,9 @@ async def read_instance(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects, response: Response
 ) -> schemas.InstanceEnvelope:
     """Where it stands, what you may do, and what it is about."""
-    found = await tasks.find(ctx, session, subjects=subjects, public_id=public_id, now=ctx.now)
-    response.headers["ETag"] = f'"{found.version_no}"'
-    return schemas.instance_answer(found)
+    envelope = await tasks.find(ctx, session, subjects=subjects, public_id=public_id, now=ctx.now)
+    response.headers["ETag"] = f'"{envelope.version_no}"'
+    return schemas.instance_answer(envelope)
 
 
 @router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.TransitionedEnvelope)
@@ -121,11 +118,11 @@ async def take_step(
 
 
 async def show_transitioned(ctx: RequestContext, transitions: Transitions, done: Transitioned) -> Response:
-    """Answer with the instance as it is now, and what was done to it."""
+    """Respond with the instance and what the request did to it."""
     with showing_done_work():
         envelope = await transitions.show(ctx, done)
-    shown = schemas.transitioned_answer(envelope, done.receipt)
-    return respond(shown, receipt=done.receipt, headers={"ETag": f'"{envelope.version_no}"'})
+    answer = schemas.transitioned_answer(envelope, done.receipt)
+    return respond(answer, receipt=done.receipt, headers={"ETag": f'"{envelope.version_no}"'})
 
 
 @router.get("/workflow/instances/{publicId}/history", response_model=ShortList[schemas.HistoryOut])
@@ -185,7 +182,7 @@ async def answer_branch(
         branch_public_id=branch_public_id,
         command=Command.answering(body, if_match),
     )
-    # No ETag: the instance's version is not what this address is guarded by.
+    # No ETag: `If-Match` of this endpoint is the version of the branch.
     with showing_done_work():
         envelope = await transitions.show(ctx, done)
     return respond(schemas.instance_answer(envelope), receipt=done.receipt)

@@ -1,8 +1,4 @@
-"""
-Definitions, running instances, their histories and what they wait for, under the specification's table names.
-
-Keys are UUID text (`CHAR(36)`), so a workflow's own key is its public id; integer keys here point at other features.
-"""
+"""Workflow tables, with the specification's names and keys (`CHAR(36)`)."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -22,7 +18,7 @@ _TICK = timedelta(microseconds=1)
 
 
 class UuidText(sa.TypeDecorator[UUID]):
-    """A UUID in Python, 36 characters of text in both databases, as the specification has these keys."""
+    """A UUID in Python, `CHAR(36)` in both databases."""
 
     impl = sa.CHAR(36)
     cache_ok = True
@@ -35,7 +31,7 @@ class UuidText(sa.TypeDecorator[UUID]):
 
 
 class WorkflowDefinition(Base):
-    """One immutable version of a workflow; only `is_active` and the description ever change."""
+    """One immutable version of a workflow; only `is_active` and the description change."""
 
     __tablename__ = "workflow_definitions"
     __table_args__ = (
@@ -56,18 +52,13 @@ class WorkflowDefinition(Base):
 
 
 class WorkflowInstance(Base):
-    """
-    The run of one definition version for one subject; `version_no` rises with every transition.
-
-    `due_on` and `assigned_user_id` are of the present state: the day by which somebody has to act, and who, if it is
-    one person's alone.
-    """
+    """`due_on` and `assigned_user_id` belong to the present state."""
 
     __tablename__ = "workflow_instances"
     __table_args__ = (
         sa.Index("idx_wf_inst_version", "id", "version_no"),
         sa.Index("idx_wf_inst_entity", "entity_type", "entity_id"),
-        # What runs under a version, and in which of its states: an account that changes is asked of those.
+        # Running instances of a version by state, for changes of accounts.
         sa.Index("idx_wf_inst_definition", "definition_id", "status", "current_state"),
         sa.Index("idx_wf_inst_contract", "contract_id", "entity_type", "status"),
         sa.Index("idx_wf_inst_due", "due_on"),
@@ -84,7 +75,8 @@ class WorkflowInstance(Base):
     entity_id: Mapped[str] = mapped_column(Code(50))
     current_state: Mapped[str] = mapped_column(Code(50))
     status: Mapped[str] = mapped_column(
-        sa.Enum(*(one.value for one in InstanceStatus), name="workflow_instance_status"), default=InstanceStatus.ACTIVE
+        sa.Enum(*(member.value for member in InstanceStatus), name="workflow_instance_status"),
+        default=InstanceStatus.ACTIVE,
     )
     context: Mapped[dict[str, Json] | None]
     version_no: Mapped[int] = mapped_column(
@@ -102,12 +94,6 @@ class WorkflowInstance(Base):
 
 @dataclass(slots=True)
 class Instance:
-    """
-    A row of `workflow_instances` as it was read, or as it stands after a step.
-
-    It belongs to no session: an instance changes by compare-and-set alone.
-    """
-
     id: UUID
     definition_id: UUID
     contract_id: int | None
@@ -125,11 +111,7 @@ class Instance:
     updated_at: datetime
 
     def not_before(self, now: datetime) -> datetime:
-        """
-        Return the moment of what is written next: `now`, or just after what was written last where that lies later.
-
-        Whoever comes first may get the lock last, and the clocks of two servers differ.
-        """
+        """Return `now`, or just after the last update: clocks differ, and a request may wait for the lock."""
         return now if now >= self.updated_at else self.updated_at + _TICK
 
     @classmethod
@@ -138,14 +120,12 @@ class Instance:
 
     @classmethod
     def detached(cls, session: AsyncSession, row: WorkflowInstance) -> "Instance":
-        """Take a row out of the session, which must not write it, and return it as it stands."""
+        """Expunge a row, so that the session does not flush it, and return its values."""
         session.expunge(row)
         return cls.of(row)
 
 
 class WorkflowHistory(Base):
-    """One step that was taken; the integer actor is for joins, the UUID beside it is what answers show."""
-
     __tablename__ = "workflow_histories"
     __table_args__ = (
         sa.Index("idx_wf_hist_instance", "instance_id"),
@@ -165,12 +145,12 @@ class WorkflowHistory(Base):
         comment="UUID ของ User ผู้ดำเนินการ — ใช้ใน API Response (ADR-019). "
         "INT FK action_by_user_id ยังคงอยู่สำหรับ Internal use",
     )
-    # In whose place the actor acted, while that person was away.
+    # The delegator on whose behalf the actor acted.
     on_behalf_of_user_id: Mapped[int | None] = mapped_column(
         sa.ForeignKey("users.user_id", name="fk_wf_hist_on_behalf")
     )
     on_behalf_of_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
-    # For which organization the actor acted then; who moves to another one leaves it as it is. None before 0083.
+    # The organization of the actor at that time. None before migration 0083.
     acting_organization_id: Mapped[int | None]
     comment: Mapped[str | None] = mapped_column(sa.Text())
     details: Mapped[dict[str, Json] | None] = mapped_column("metadata", sa.JSON())
@@ -178,11 +158,7 @@ class WorkflowHistory(Base):
 
 
 class WorkflowWorkItem(Base):
-    """
-    Whom an instance waits for in its present state: one row for each organization and each named person.
-
-    Written at every transition, so that an inbox is an indexed keyset read, whatever the number of running instances.
-    """
+    """One row for each organization and person that an instance awaits in its present state."""
 
     __tablename__ = "workflow_work_items"
     __table_args__ = (
@@ -202,12 +178,7 @@ class WorkflowWorkItem(Base):
 
 
 class WorkflowAssignment(Base):
-    """
-    One choice for a kind of document; a place has one, so that it is changed and taken back under its own name.
-
-    `reach` is the project's key again, 0 where there is none, and `type_code` is empty where every type is meant: a
-    database counts no two nulls as one place.
-    """
+    """`reach` is the project key or 0, and `type_code` may be empty: a unique key does not compare nulls."""
 
     __tablename__ = "workflow_choices"
     __table_args__ = (
@@ -227,12 +198,7 @@ class WorkflowAssignment(Base):
 
 
 class DelegationRow(HasPublicId, Base):
-    """
-    One person's steps lent to another; a row is taken back, never deleted, because histories name both people.
-
-    The days are what people chose, in the deployment's zone; `starts_at` and `ends_before` are their moments, so that
-    whoever asks what counts now needs no zone.
-    """
+    """Revoked, never deleted, because histories name both people."""
 
     __tablename__ = "delegations"
 
@@ -266,8 +232,9 @@ class DelegationRow(HasPublicId, Base):
 
 class WorkflowBranch(Base):
     """
-    One branch of one round. `opened_version` is the instance's at the moment its state was entered, so that a state which
-    is entered twice asks twice; `version_no` is the branch's own, and rises when it is answered or closed.
+    One branch of one round of a review.
+
+    `opened_version` is the version of the instance when it entered the state, `version_no` that of the branch.
     """
 
     __tablename__ = "workflow_branches"

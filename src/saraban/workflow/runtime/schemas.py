@@ -1,6 +1,4 @@
-"""
-What the workflow endpoints take and give; documents put theirs into the same envelope.
-"""
+"""Requests and responses of the workflow endpoints."""
 
 from datetime import date, datetime
 from typing import Annotated, Literal, Self, TypeVar
@@ -145,7 +143,7 @@ class TransitionPayload(BranchPayload):
     model_config = ConfigDict(extra="allow")
 
     @model_validator(mode="after")
-    def _keepable(self) -> Self:
+    def _check_payload(self) -> Self:
         small(storable(self.model_extra or {}))
         return self
 
@@ -184,8 +182,8 @@ InstanceEnvelope = WorkflowEnvelope[InstanceOut]
 
 
 def instance_answer(envelope: Envelope) -> InstanceEnvelope:
-    shown = InstanceOut(subject=subject_of(envelope), values=list(envelope.values))
-    return InstanceEnvelope.around(shown, envelope)
+    data = InstanceOut(subject=subject_of(envelope), values=list(envelope.values))
+    return InstanceEnvelope.around(data, envelope)
 
 
 class TransitionOut(Schema):

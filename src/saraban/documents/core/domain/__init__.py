@@ -1,10 +1,3 @@
-"""
-What a document is, decided without a database: its register and statuses, its dates and parties, who may see it, and what an
-edit changed.
-
-One `KindRules` per subtype, as data: `core` works from it and never asks which subtype it has in hand.
-"""
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +16,7 @@ from saraban.workflow.language.outcome import BY_NAME, OUTCOMES, Outcome
 from saraban.workflow.language.subject import NOTHING, ItemResult, Meaning, SubjectFacts
 
 DRAFT = "draft"
-_UNSPOKEN: Final = re.compile(r"^(?:เลข)?ที่\.?(?=[ก-ฮ]*[\s\d./-])|\s|(?<=[^\W\d_])\.")
+_IGNORED_IN_NUMBERS: Final = re.compile(r"^(?:เลข)?ที่\.?(?=[ก-ฮ]*[\s\d./-])|\s|(?<=[^\W\d_])\.")
 CANCELLED = "cancelled"
 TERMINATED = "terminated"  # its workflow was ended without an outcome
 
@@ -31,7 +24,7 @@ UNDER_WAY, CLOSED = "IN_REVIEW", "CLOSED"
 _ROLE_SUFFIX = {"OWNER": "OWN", "DESIGNER": "DSN", "CONSULTANT": "CSC", "CONTRACTOR": "CON"}
 
 
-# What an end shows by what it means; `*` stands for the role that decided.
+# Status code of a final state by its outcome; `*` is the role that decided.
 ENDINGS: Mapping[str, str] = {
     "approved": "CLB*",
     "approved_with_comments": "CLB*",
@@ -42,12 +35,11 @@ ENDINGS: Mapping[str, str] = {
 
 
 def counts_as_issued(state: str, outcome: Outcome | None = None) -> bool:
-    """Whether a revision that comes to a workflow state has been issued, if it was not before."""
     return state not in {DRAFT, CANCELLED, TERMINATED} and outcome != "withdrawn"
 
 
 class RegisterCode(IntEnum):
-    """The registers as rows of `document_reach` name them; a value is never given to another one."""
+    """Stored in `document_reach`; never reuse a value."""
 
     CORRESPONDENCE = 1
     RFA = 2
@@ -56,14 +48,14 @@ class RegisterCode(IntEnum):
 
 
 class ReaderKind(IntEnum):
-    """Through what a row of `document_reach` lets a document be seen; nobody sees one by being a certain person."""
+    """Stored in `document_reach`; never reuse a value."""
 
     PROJECT = 1
     CONTRACT = 2
     ORGANIZATION = 3
 
 
-# What stands in `document_reach` for no day, so that it comes last in the order of days.
+# Stored in `document_reach` instead of null, to sort last.
 NO_DATE = date(9999, 12, 31)
 NO_DUE = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
@@ -71,16 +63,15 @@ NO_DUE = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 @dataclass(frozen=True, slots=True)
 class KindRules:
     """
-    :param name: the word in audit actions, events and the number's holder: `rfa`
+    :param name: in audit actions, events and number holders
     :param path: the collection under `/api/v1`
-    :param type_codes: correspondence types that are kept in this register
-    :param statuses: workflow state to correspondence status code; `*` stands for a role, see `status_code`
-    :param finished: states in which nobody is waited for, so that nothing can be overdue
-    :param answered: states that go on although what was due by the due date is there, so that nothing is overdue either
-    :param deciders: the role that decides in a workflow state, where it is not the recipient's and the step names none
-    :param sent: what is shown of a document that waits for organizations of one role
-    :param closes: what is shown of one that is over without a verdict
-    :param carries_items: the steps of its workflow may answer each of its items
+    :param statuses: status code by state; `*` is a role, see `status_code`
+    :param finished: states without a pending action: never overdue
+    :param answered: states with a response: never overdue
+    :param deciders: deciding role by state, if not the recipient's
+    :param sent: status pattern while pending with organizations of one role
+    :param closes: status pattern after an outcome that `ENDINGS` lacks
+    :param carries_items: workflow steps may answer single items
     """
 
     name: str
@@ -109,46 +100,42 @@ class KindRules:
         meaning: Meaning = NOTHING,
     ) -> str:
         """
-        Return the code of `correspondence_status` that a workflow state shows.
+        The meaning counts before the state's name; without either: in review or closed.
 
-        What the definition says of the state counts; its name where that says nothing. One of which neither says anything
-        shows that it is under way, or closed.
-
-        :param left: the state it was reached from
-        :param meaning: what the definition says; where it names no role that decided, that is the one of the state left, or
-            the recipient's
+        :param left: the previous state
+        :param meaning: without a role that decided, `deciders` of `left` or the recipient's counts
         """
         role = self.deciders.get(left or "", recipient_role)
         outcome = meaning.outcome or (None if state in self.statuses else BY_NAME.get(state))
         if ended and outcome is not None:
-            return _of(ENDINGS.get(outcome, self.closes), meaning.decided_by or role)
+            return _fill_role(ENDINGS.get(outcome, self.closes), meaning.decided_by or role)
         if meaning.asks is not None and not ended:
-            return _of(self.sent, recipient_role if meaning.asks == "recipient" else meaning.asks)
+            return _fill_role(self.sent, recipient_role if meaning.asks == "recipient" else meaning.asks)
         if state not in self.statuses:
             return CLOSED if ended else UNDER_WAY
-        return _of(self.statuses[state], role)
+        return _fill_role(self.statuses[state], role)
 
     def status_codes(self, state: str) -> frozenset[str]:
-        """Return every code that the state may show, whoever the recipient is."""
+        """Return the codes of the state for any recipient."""
         outcome = BY_NAME.get(state) if state in self.finished else None
-        ending = _every(ENDINGS.get(outcome, self.closes)) if outcome is not None else frozenset()
-        return _every(self.statuses[state]) | ending
+        ending = _expand_roles(ENDINGS.get(outcome, self.closes)) if outcome is not None else frozenset()
+        return _expand_roles(self.statuses[state]) | ending
 
     @property
     def finished_codes(self) -> frozenset[str]:
-        """The status codes of what can be overdue no more; none of them is shown by a state that can."""
-        shown = {ENDINGS.get(outcome, self.closes) for outcome in OUTCOMES}
+        """Status codes that are never overdue."""
+        patterns = {ENDINGS.get(outcome, self.closes) for outcome in OUTCOMES}
         return frozenset({CLOSED}).union(
-            *(_every(pattern) for pattern in shown),
+            *(_expand_roles(pattern) for pattern in patterns),
             *(self.status_codes(state) for state in self.finished | self.answered),
         )
 
 
-def _of(pattern: str, role: str | None) -> str:
+def _fill_role(pattern: str, role: str | None) -> str:
     return pattern.replace("*", _ROLE_SUFFIX.get(role or "", "OTH"))
 
 
-def _every(pattern: str) -> frozenset[str]:
+def _expand_roles(pattern: str) -> frozenset[str]:
     return frozenset(pattern.replace("*", suffix) for suffix in (*_ROLE_SUFFIX.values(), "OTH"))
 
 
@@ -157,32 +144,31 @@ def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
 
 
 def earliest_due(document_date: date | None, *, today: date, incoming: bool, sent: date | None) -> date | None:
-    """Return the first acceptable due date: of an incoming document the day it was sent, else its own date or today, the later one."""
+    """Return the sent date if incoming, else the later of document date and today."""
     return sent if incoming else max(document_date or today, today)
 
 
 def sender_number_key(number: str | None) -> str | None:
-    """Return the normal form of a number in digits 0 to 9, without blanks, dots behind letters, and ที่ before it."""
-    return _UNSPOKEN.sub("", ascii_digits(normal_form(number or "")))[:255] or None
+    """Return the normal form: digits 0 to 9, no blanks, dots after letters, or leading ที่."""
+    return _IGNORED_IN_NUMBERS.sub("", ascii_digits(normal_form(number or "")))[:255] or None
 
 
-AHEAD = timedelta(days=366)  # a document may be dated ahead, but no typing error of a year is a date
+AHEAD = timedelta(days=366)  # refuses mistyped years
 
 Fault = Literal["too_late", "before_sender"]
 
 
 def date_faults(*, document: date | None, sent: date | None, received: date | None, today: date) -> dict[str, Fault]:
-    """Give what is wrong with the dates of a document, by the field."""
-    found: dict[str, Fault] = {}
+    faults: dict[str, Fault] = {}
     if document is not None and document > today + AHEAD:
-        found["documentDate"] = "too_late"
+        faults["documentDate"] = "too_late"
     if sent is not None and sent > today:
-        found["senderDate"] = "too_late"
+        faults["senderDate"] = "too_late"
     if received is not None and received > today:
-        found["receivedDate"] = "too_late"
+        faults["receivedDate"] = "too_late"
     elif received is not None and sent is not None and received < sent:
-        found["receivedDate"] = "before_sender"
-    return found
+        faults["receivedDate"] = "before_sender"
+    return faults
 
 
 def day_of(moment: datetime | None, zone: ZoneInfo) -> date | None:
@@ -194,18 +180,17 @@ def start_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
 
 
 def end_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
-    """Return the last second on which something due on `day` is in time (EC-CIRC-003)."""
+    """Return the last second of `day` (EC-CIRC-003)."""
     return None if day is None else datetime.combine(day, time(23, 59, 59), zone)
 
 
-# These stand above the single contracts of a project: what they write may concern any of them.
+# These roles write documents in every contract of the project.
 ABOVE = ("OWNER", "CONSULTANT")
 
 
 def may_write_in(
     organization: int, *, of_contract: Mapping[str, frozenset[int]], of_project: Mapping[str, frozenset[int]]
 ) -> bool:
-    """Return whether an organization writes in a contract: all its parties see that, so it is not for strangers to it."""
     if any(organization in members for members in of_contract.values()):
         return True
     return any(organization in of_project.get(role, frozenset()) for role in ABOVE)
@@ -218,20 +203,19 @@ class Correspondents:
 
 
 def is_reply(reply: Correspondents, original: Correspondents) -> bool:
-    """Say whether a document that refers to another one is the answer to it, by who wrote to whom."""
+    """Return whether originator and recipients are swapped."""
     return reply.originator in original.recipients and original.originator in reply.recipients
 
 
-# Who may see a document: `may_see` is the rule in plain words, `documents.core.repository` says the same in SQL, and a test
-# holds the two against each other. What was never issued belongs to the originator's people and to those who hold the right
-# over the whole project. What was issued is also open to its recipients, to the parties of its contract and to holders of the
-# right at the contract.
+# `may_see` and `documents.core.repository` implement one rule, and a test compares them. A document that was never issued is
+# visible to the originator's people and to readers of the project. An issued document is also visible to its recipients, to
+# the parties of its contract and to readers of the contract.
 VIEW = "document.view"
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where a caller holds the right to view; `member_of` are the organizations the caller belongs to."""
+    """Scopes of a caller's right to view; `member_of`: the caller's organizations."""
 
     everything: bool
     projects: frozenset[int]
@@ -242,7 +226,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What decides about one revision of a document; `parties` are those of its contract, empty without one."""
+    """The facts that decide who sees a revision."""
 
     project: int
     contract: int | None
@@ -276,7 +260,7 @@ def may_see(reach: Reach, place: Placement) -> bool:
     return at_contract or bool(reach.organizations & (place.recipients | place.parties))
 
 
-# The approve code that a final answer stands for, where none was answered.
+# Approve code of an outcome whose step has no response code.
 APPROVE_CODES: Mapping[Outcome, str] = MappingProxyType(
     {"approved": "1A", "approved_with_comments": "1N", "revise_resubmit": "3R", "rejected": "4X", "closed": "5N"}
 )
@@ -284,11 +268,7 @@ APPROVED_BY_CONSULTANT = "1C"
 
 
 def approve_code(meaning: Meaning, *, answered: str | None) -> str | None:
-    """
-    Return the approve code that an end leaves on what was asked approval for; None for an end that says nothing of it.
-
-    :param answered: the response code of the last step; one that is no approve code says nothing
-    """
+    """:param answered: response code of the last step; ignored unless an approve code"""
     if answered in {offer.code for offer in RFA_APPROVE_CODES}:
         return answered
     if meaning.outcome == "approved" and meaning.decided_by == "CONSULTANT":
@@ -298,11 +278,7 @@ def approve_code(meaning: Meaning, *, answered: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class WrittenDocument:
-    """
-    A new document or revision as its workflow, its event and its audit row are told of it; it is not read back for them.
-
-    :param type_code: by what documents of its kind differ in the workflow they start on: the document type, or the RFA's
-    """
+    """:param type_code: selects the workflow: document type or RFA type"""
 
     facts: SubjectFacts
     project: ProjectRef
@@ -329,14 +305,10 @@ class WrittenDocument:
 @dataclass(frozen=True, slots=True)
 class ReachedState:
     """
-    A workflow state that revisions have come to, and how.
-
-    :param response_code: what was answered with the step that led there
-    :param automatic: the engine took that step, which says nothing of its own
-    :param ended: it is final
-    :param issued: they left their draft with this step, for the first time
-    :param meaning: what the definition says of it
-    :param item_results: what was answered with the step to single items
+    :param response_code: of the step that led there
+    :param automatic: the engine took the step
+    :param ended: the state is final
+    :param issued: the step issued the revisions
     """
 
     state: str

@@ -1,7 +1,4 @@
-"""
-Documents with everything a register shows, one query a page. Who may see what is decided in the statement itself, so
-that no list, count or cursor can leak (the rule in words: `domain.visibility`).
-"""
+"""Statements of documents, which check who sees what as `domain.may_see` does."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -40,22 +37,20 @@ _head, _revision = Document.__mapper__.columns, DocumentRevision.__mapper__.colu
 
 
 class RecipientRow(NamedTuple):
-    """An organization that a document is sent to, `TO` or `CC`."""
-
     organization: OrganizationName
     recipient_type: str
 
 
 def at_home(reach: Reach) -> sa.ColumnElement[bool]:
-    """The documents whose drafts, too, are open to the caller."""
+    """Condition of documents whose drafts the caller sees."""
     if reach.everything:
         return sa.true()
-    own = sa.and_(_head.contract_id.in_(reach.contracts), _head.originator_id.in_(reach.member_of))
-    return sa.or_(_head.project_id.in_(reach.projects), _head.originator_id.in_(reach.organizations), own)
+    at_contract = sa.and_(_head.contract_id.in_(reach.contracts), _head.originator_id.in_(reach.member_of))
+    return sa.or_(_head.project_id.in_(reach.projects), _head.originator_id.in_(reach.organizations), at_contract)
 
 
 def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
-    """The documents whose issued revisions reach the caller."""
+    """Condition of documents whose issued revisions the caller sees."""
     recipient, party = table_of(DocumentRecipient).c, table_of(ContractOrganization).c
     received = sa.exists().where(
         recipient.correspondence_id == _head.id, recipient.recipient_organization_id.in_(reach.organizations)
@@ -66,8 +61,7 @@ def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
     return sa.or_(_head.contract_id.in_(reach.contracts), received, contracted)
 
 
-def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
-    """One row a document: its newest revision that the caller may see."""
+def _newest_visible_conditions(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
     other, home = table_of(DocumentRevision).alias().c, at_home(reach)
     newest = (
         sa.select(sa.func.max(other.revision_number))
@@ -87,53 +81,50 @@ def may_see_revision(reach: Reach) -> sa.ColumnElement[bool]:
     return sa.or_(at_home(reach), sa.and_(_revision.issued_date.is_not(None), sent_to(reach)))
 
 
-# Made once, as those of each reach are: it takes longer to write them than to send them.
-_asked = _head.public_id.in_(sa.bindparam("public_ids", expanding=True))
-_FIRST = whole_select().where(_asked, _revision.revision_number == 0)
+# Statements are built once: building takes longer than sending.
+_is_requested = _head.public_id.in_(sa.bindparam("public_ids", expanding=True))
+_FIRST = whole_select().where(_is_requested, _revision.revision_number == 0)
 _AT_REVISIONS = (
     summary_select()
-    # In this order: MariaDB would otherwise begin with a project or a type, and read all that it ever had.
+    # MariaDB would begin with a project or a type, and read all its documents.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     .where(_revision.id.in_(sa.bindparam("revisions", expanding=True)))
 )
 
 
 @lru_cache(maxsize=256)
-def _newest(reach: Reach) -> AnySelect:
-    return summary_select().where(_asked, *_shown(reach))
+def _select_newest(reach: Reach) -> AnySelect:
+    return summary_select().where(_is_requested, *_newest_visible_conditions(reach))
 
 
 @lru_cache(maxsize=256)
-def _revisions(reach: Reach) -> AnySelect:
-    return whole_select().where(_asked, may_see_revision(reach)).order_by(_revision.revision_number.desc())
+def _select_revisions(reach: Reach) -> AnySelect:
+    return whole_select().where(_is_requested, may_see_revision(reach)).order_by(_revision.revision_number.desc())
 
 
 async def at_revisions(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[DocumentRow]:
-    # All at once: it takes four calls more to fetch each row by itself.
-    found = (await session.execute(_AT_REVISIONS, {"revisions": [row.revision_id for row in rows]})).all()
-    wide = {row.document.id: row for row in map(DocumentRow.read, found)}
+    # `all()`: four calls fewer per row than iterating.
+    results = (await session.execute(_AT_REVISIONS, {"revisions": [row.revision_id for row in rows]})).all()
+    wide = {row.document.id: row for row in map(DocumentRow.read, results)}
     return [wide[row.document_id] for row in rows if row.document_id in wide]
 
 
 async def visible(session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:
-    """Return the documents among `public_ids` that the caller may see, each at the newest revision to be seen."""
+    """Return visible documents, each at its newest visible revision."""
     if not public_ids:
         return {}
-    found = await session.execute(_newest(reach), {"public_ids": list(public_ids)})
-    return {row.public_id: row for row in map(DocumentRow.read, found)}
+    rows = await session.execute(_select_newest(reach), {"public_ids": list(public_ids)})
+    return {row.public_id: row for row in map(DocumentRow.read, rows)}
 
 
 async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> list[DocumentRow]:
-    """Return the revisions of a document that the caller may see, whole, the newest first."""
-    return [DocumentRow.read(row) for row in await session.execute(_revisions(reach), {"public_ids": [public_id]})]
+    """Return visible revisions with their texts, newest first."""
+    rows = await session.execute(_select_revisions(reach), {"public_ids": [public_id]})
+    return [DocumentRow.read(row) for row in rows]
 
 
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
-    """
-    Hold the head row until the end of the transaction, and return its current revision's public id.
-
-    Whoever edits, revises or cancels comes here first.
-    """
+    """Lock the head before any change, and return the current revision's public id."""
     await session.execute(sa.select(_head.id).where(_head.id == document_id).with_for_update())
     revision = DocumentRevision
     current = sa.select(revision.public_id).where(revision.correspondence_id == document_id, revision.is_current)
@@ -149,7 +140,7 @@ _RECIPIENTS = (
     )
     .select_from(_recipient)
     .join(_organization, _organization.c.id == _recipient.c.recipient_organization_id)
-    # In this order: MariaDB would otherwise begin with the organizations, and read all that they ever received.
+    # MariaDB would begin with the organizations, and read all their documents.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     .where(_recipient.c.correspondence_id.in_(sa.bindparam("documents", expanding=True)))
     .order_by(_recipient.c.correspondence_id, _recipient.c.position)
@@ -157,16 +148,15 @@ _RECIPIENTS = (
 
 
 async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
-    """Return the recipients of each document, the main one first."""
-    found: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
-    rows = (await session.execute(_RECIPIENTS, {"documents": list(found)})).all()
+    recipients: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
+    rows = (await session.execute(_RECIPIENTS, {"documents": list(recipients)})).all()
     for document_id, recipient_type, *organization in rows:
-        found[document_id].append(RecipientRow(OrganizationName._make(organization), recipient_type))
-    return found
+        recipients[document_id].append(RecipientRow(OrganizationName._make(organization), recipient_type))
+    return recipients
 
 
 def status_key(code: str | sa.BindParameter[str]) -> sa.ScalarSelect[int]:
-    """Return the key of a status, to be looked up by the statement that writes it."""
+
     return sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
 
 
@@ -188,7 +178,7 @@ async def newest_standing(session: AsyncSession, *, document_id: int) -> Documen
 
 
 async def revision_numbers(session: AsyncSession, *, document_id: int) -> tuple[int, int]:
-    """Return the highest revision number of a document, and how many revisions were withdrawn."""
+    """Return the highest number, and the count of withdrawn revisions."""
     statement = sa.select(sa.func.max(_revision.revision_number), sa.func.count(_revision.withdrawn_at)).where(
         _revision.correspondence_id == document_id
     )
@@ -204,7 +194,7 @@ async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict
 
 
 async def first_issue(session: AsyncSession, public_id: UUID) -> DocumentRow:
-    """Return a document as it was first written, whoever asks."""
+    """Return the first revision, without a check of the reader."""
     return DocumentRow.read((await session.execute(_FIRST, {"public_ids": [public_id]})).one())
 
 
@@ -253,7 +243,7 @@ async def uploads(
 async def documents_by_sender_number(
     session: AsyncSession, number: str | None, *, project: UUID, originator: UUID | None
 ) -> dict[UUID, date | None]:
-    """Return the first documents that an organization registered with a sender's number, each with its sender's date."""
+    """Return the oldest documents and their sender's dates, 20 at most."""
     statement = (
         sa.select(_head.public_id, _revision.sender_date)
         .select_from(Document)
@@ -269,7 +259,7 @@ async def documents_by_sender_number(
 
 
 async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: Collection[int]) -> set[int]:
-    """Return which of some revisions the caller may see; those that were withdrawn are none."""
+    """Return the visible revisions, without withdrawn ones."""
     statement = (
         sa.select(_revision.id)
         .join(Document, _head.id == _revision.correspondence_id)
@@ -293,15 +283,15 @@ _source, _target = DocumentReference.src_correspondence_id, DocumentReference.tg
 _REFERENCED = sa.union_all(
     *(
         sa.select(sa.literal(is_outgoing), Document.public_id)
-        .join(DocumentReference, there == Document.id)
-        .where(here == sa.bindparam("document"))
-        for is_outgoing, here, there in ((True, _source, _target), (False, _target, _source))
+        .join(DocumentReference, other_end == Document.id)
+        .where(this_end == sa.bindparam("document"))
+        for is_outgoing, this_end, other_end in ((True, _source, _target), (False, _target, _source))
     )
 )
 
 
 async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
-    """Return the public ids of what a document refers to, and of what refers to it."""
+    """Return outgoing and incoming references."""
     rows = (await session.execute(_REFERENCED, {"document": document_id})).all()
     return [key for is_outgoing, key in rows if is_outgoing], [key for is_outgoing, key in rows if not is_outgoing]
 
@@ -309,7 +299,6 @@ async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[U
 async def pending_with(
     session: AsyncSession, *, organization_code: str, project_id: int | None = None, contract_id: int | None = None
 ) -> int:
-    """Count the documents whose step waits for an organization, of everything or of one project or contract."""
     item, instance = WorkflowWorkItem, WorkflowInstance
     statement = (
         sa.select(sa.func.count(DocumentRevision.id.distinct()))
@@ -343,7 +332,6 @@ async def create_document(session: AsyncSession, row: Mapping[str, object]) -> i
 
 
 async def create_revision(session: AsyncSession, row: Mapping[str, object], *, status: str) -> int:
-    """Insert a revision with the status of a code, and return its key."""
     return await _insert(session, _INSERT_REVISION, {**row, "status_code": status})
 
 
@@ -381,7 +369,6 @@ async def replace_recipients(session: AsyncSession, *, document_id: int, recipie
 async def replace_references(
     session: AsyncSession, *, document_id: int, gone: Collection[int], targets: Iterable[int]
 ) -> None:
-    """Delete some references of a document, and add others."""
     link = DocumentReference
     await session.execute(
         sa.delete(link).where(link.src_correspondence_id == document_id, link.tgt_correspondence_id.in_(gone))
@@ -392,7 +379,7 @@ async def replace_references(
 async def link_files(
     session: AsyncSession, *, revision_id: int, attachment_ids: Sequence[int], main_first: bool
 ) -> None:
-    """Attach files to a revision; the first one becomes the main document when `main_first`."""
+    """:param main_first: the first file becomes the main document"""
     session.add_all(
         DocumentRevisionAttachment(
             correspondence_revision_id=revision_id,
@@ -412,7 +399,6 @@ async def unlink_files(session: AsyncSession, *, revision_id: int, attachment_id
 
 
 async def change_revision(session: AsyncSession, *, revision_id: int, values: dict[str, Any]) -> None:
-    """Change a revision, and raise its version."""
     revision = DocumentRevision
     await session.execute(
         sa.update(revision).where(revision.id == revision_id).values({**values, "version": revision.version + 1})
@@ -420,7 +406,7 @@ async def change_revision(session: AsyncSession, *, revision_id: int, values: di
 
 
 async def change_head(session: AsyncSession, *, document_id: int, values: dict[str, Any]) -> None:
-    """Change what all revisions of a document show, and raise the version of each."""
+    """Update the head, and raise the version of each revision."""
     await session.execute(sa.update(Document).where(Document.id == document_id).values(values))
     await raise_versions(session, document_id=document_id)
 

@@ -1,7 +1,7 @@
 """
-The index of reach: what every kind of reader finds of a document in a register, said once in SQL.
+`document_reach`: the rows by which each kind of reader finds documents in registers.
 
-The rows of a document follow from its own rows, so whoever changes those calls `renew` behind it in the same transaction.
+They are derived from the rows of the document; a change of those calls `renew` in the same transaction.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -33,13 +33,7 @@ _ZERO = sa.literal_column("0", sa.Integer())
 
 @dataclass(frozen=True, slots=True)
 class ReachHeads:
-    """
-    The documents of a register, for who walks through all of them.
-
-    :param rows: selects key and number of each
-    :param table: has their public ids
-    :param held: what is locked, in this order, by who writes rows that somebody else may be changing
-    """
+    """:param held: keys of the rows to lock, in this order"""
 
     rows: AnySelect
     table: sa.Table
@@ -52,8 +46,8 @@ class ReachIndex:
     """
     The rows of one register in `document_reach`.
 
-    :param at_home: select what should stand there of `documents`, in the order of the table's columns
-    :param away: the same of what was issued
+    :param at_home: selects the rows of `documents`, in the order of the table's columns
+    :param away: the same for issued revisions
     :param status: the value of the column for the bound `code`
     """
 
@@ -70,7 +64,7 @@ class ReachIndex:
         rows = sa.union_all(*at_home, *away)
         self._mine = _reach.c.kind == _number(register)
         mine = self._mine, _reach.c.document_id.in_(_documents)
-        self._differing = _either_without_other(rows.subquery(), sa.select(_reach).where(*mine).subquery())
+        self._differing = _differing_documents(rows.subquery(), sa.select(_reach).where(*mine).subquery())
         columns = [column.name for column in _reach.c]
         self._insert_new = sa.insert(_reach).from_select(columns, sa.union_all(*at_home))
         self._insert = sa.insert(_reach).from_select(columns, rows)
@@ -93,19 +87,19 @@ class ReachIndex:
         )
 
     async def add(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Write the rows of new documents, of which nothing was issued. Their creation tells search of them."""
+        """Insert the rows of new documents; search is notified by their creation."""
         await session.execute(self._insert_new, {"documents": list(documents)})
 
     async def renew(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Write the rows of documents anew, and have search read the documents again."""
+        """Replace the rows of documents, and reindex them for search."""
         await session.execute(self._delete, {"documents": list(documents)})
         await session.execute(self._insert, {"documents": list(documents)})
-        await self._note(session, documents)
+        await self._reindex(session, documents)
 
     async def issue(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Do the same after the newest revision was issued: that adds readers, and takes none away."""
+        """Upsert the rows after the newest revision was issued, which only adds readers; reindex for search."""
         await session.execute(self._upsert[session.get_bind().dialect.name], {"documents": list(documents)})
-        await self._note(session, documents)
+        await self._reindex(session, documents)
 
     async def follow(
         self,
@@ -116,58 +110,56 @@ class ReachIndex:
         is_open: bool,
         revisions: Collection[int] = (0,),
     ) -> None:
-        """Show another status wherever one of the revisions is shown, and have search read the documents again."""
+        """Update the status of the rows that show one of the revisions, and reindex for search."""
         values = {"documents": list(documents), "revisions": list(revisions), "code": code, "still_open": is_open}
         await session.execute(self._follow, values)
-        await self._note(session, documents)
+        await self._reindex(session, documents)
 
-    async def _note(self, session: AsyncSession, documents: Collection[int]) -> None:
-        """Have search index who finds documents and by which status."""
+    async def _reindex(self, session: AsyncSession, documents: Collection[int]) -> None:
         await search_index.note_keys(session, int(self.register), self._heads.table, documents)
 
     async def count(self, session: AsyncSession, *, project: UUID | None) -> int:
-        return await session.scalar(sa.select(sa.func.count()).select_from(self._of(project).subquery())) or 0
+        return (
+            await session.scalar(sa.select(sa.func.count()).select_from(self._heads_in_project(project).subquery()))
+            or 0
+        )
 
     async def slice(self, session: AsyncSession, *, after: int, limit: int, project: UUID | None) -> list[int]:
-        """Return the next keys, in their order: of documents, and of what has rows without being one."""
-        heads = self._of(project).where(self._heads.key > after).order_by(self._heads.key).limit(limit)
+        """Return the next keys of documents, and of rows whose document is gone, in order."""
+        heads = self._heads_in_project(project).where(self._heads.key > after).order_by(self._heads.key).limit(limit)
         place = _reach.c.document_id
         rows = sa.select(place).distinct().where(self._mine, place > after).order_by(place).limit(limit)
         if project is not None:
             rows = rows.where(_reach.c.project_id == _project_key(project))
-        found = {*await session.scalars(heads), *await session.scalars(rows)}
-        return sorted(found)[:limit]
+        keys = {*await session.scalars(heads), *await session.scalars(rows)}
+        return sorted(keys)[:limit]
 
-    def _of(self, project: UUID | None) -> AnySelect:
+    def _heads_in_project(self, project: UUID | None) -> AnySelect:
         rows = self._heads.rows
         return rows if project is None else rows.where(self._heads.project == _project_key(project))
 
     async def differing(self, session: AsyncSession, *, documents: Collection[int]) -> list[int]:
-        """Return those of the documents whose rows are not what they should be; one statement sees one moment."""
+        """Return the documents whose rows are wrong; one statement sees one snapshot."""
         return list(await session.scalars(self._differing, {"documents": list(documents)}))
 
     async def numbers(self, session: AsyncSession, *, documents: Collection[int]) -> dict[int, str]:
-        """Return what documents are called by people, also those of which nothing is left but rows."""
         place = _reach.c.document_id
         left = sa.select(place, _reach.c.document_number).where(self._mine, place.in_(documents))
         heads = self._heads.rows.where(self._heads.key.in_(documents))
         return {row[0]: row[1] for statement in (left, heads) for row in await session.execute(statement)}
 
     async def hold(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Let nobody change these documents until the transaction ends, and wait for who does."""
         for key in self._heads.held:
             await session.execute(sa.select(key).where(key.in_(documents)).order_by(key).with_for_update())
 
 
-def _either_without_other(one: sa.Subquery, other: sa.Subquery) -> sa.CompoundSelect[int]:
+def _differing_documents(one: sa.Subquery, other: sa.Subquery) -> sa.CompoundSelect[int]:
     lone = [sa.except_(sa.select(left), sa.select(right)).subquery() for left, right in ((one, other), (other, one))]
     return sa.union(*(sa.select(each.c.document_id) for each in lone))
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRow:
-    """A document that can be overdue, by its keys as in `document_reach`; the last one of a page says where to go on."""
-
     due: datetime
     created_at: datetime
     document_id: int
@@ -183,7 +175,7 @@ async def open_rows(
     after: OpenRow | None,
     limit: int,
 ) -> list[OpenRow]:
-    """Return what is open and due before a moment, the longest due first: along an index, whatever else is there."""
+    """List open documents due before a moment, the longest due first, along an index."""
     place = _reach.c.due_date, _reach.c.created_at, _reach.c.document_id
     reader = _reach.c.reader_kind == _number(ReaderKind.PROJECT), _reach.c.reader_id == _ZERO
     statement = sa.select(*place, _reach.c.revision_id).where(
@@ -205,31 +197,26 @@ def _project_key(project: UUID) -> sa.ScalarSelect[int]:
 def reach_of_sheets(
     register: RegisterCode, heads: ReachHeads, organization: Column, columns: Mapping[str, Column], *, status: Column
 ) -> ReachIndex:
-    """
-    Return the index of what an organization keeps for itself: its readers and the project's are shown the same.
-
-    :param columns: by the names of `DocumentReach`, where there is something to show
-    """
+    """Return the index of documents that one organization keeps for itself and its project."""
     readers = (ReaderKind.PROJECT, _ZERO), (ReaderKind.ORGANIZATION, organization)
     at_home = [sa.select(*_columns(register, one, {"document_id": heads.key, **columns})) for one in readers]
     return ReachIndex(register, heads, at_home=[one.where(heads.key.in_(_documents)) for one in at_home], status=status)
 
 
 def _columns(register: RegisterCode, reader: Reader, given: Mapping[str, Column]) -> list[Column]:
-    """Return the columns in the order of the table: zero and no day where nothing is given."""
     kind, reader_id = reader
     fixed = {"reader_kind": _number(kind), "reader_id": reader_id, "kind": _number(register)}
-    found = {**given, **fixed}
-    found["document_date"] = _or(found.get("document_date"), NO_DATE.isoformat())
-    found["due_date"] = _or(found.get("due_date"), f"{NO_DUE:%Y-%m-%d %H:%M:%S.%f}")
-    return [found.get(column.name, _ZERO).label(column.name) for column in _reach.c]
+    columns = {**given, **fixed}
+    columns["document_date"] = _day_or_default(columns.get("document_date"), NO_DATE.isoformat())
+    columns["due_date"] = _day_or_default(columns.get("due_date"), f"{NO_DUE:%Y-%m-%d %H:%M:%S.%f}")
+    return [columns.get(column.name, _ZERO).label(column.name) for column in _reach.c]
 
 
 def _number(value: int) -> Column:
     return sa.literal_column(str(int(value)), sa.Integer())
 
 
-def _or(day: Column | None, none: str) -> Column:
+def _day_or_default(day: Column | None, none: str) -> Column:
     # As a text: what should stand is compared with what does, and on MariaDB both print alike.
     text = sa.literal(none, sa.String())
     return text if day is None else sa.func.coalesce(day, text)
@@ -243,24 +230,23 @@ def reach_of_documents(rules: KindRules, type_id: Column = _head.correspondence_
     """
     Return the index of documents with revisions.
 
-    The project's readers and the originator's are shown the newest revision, those of the contract and the recipients the
-    newest that was issued.
+    Readers of the project and the originator see the newest revision, those of the contract and the recipients the newest issued.
 
-    :param type_id: by what the register tells its documents apart, of the head
+    :param type_id: the column of the head by which the register filters types
     """
-    at_home = [
-        _at_home(rules, type_id, (ReaderKind.PROJECT, _ZERO)),
-        _at_home(rules, type_id, (ReaderKind.ORGANIZATION, _head.originator_id)),
+    newest_rows = [
+        _newest_rows(rules, type_id, (ReaderKind.PROJECT, _ZERO)),
+        _newest_rows(rules, type_id, (ReaderKind.ORGANIZATION, _head.originator_id)),
     ]
-    away = [
-        _away(rules, type_id, (ReaderKind.CONTRACT, _head.contract_id)).where(_head.contract_id.is_not(None)),
-        _away(rules, type_id, (ReaderKind.ORGANIZATION, _link.recipient_organization_id))
+    issued_rows = [
+        _issued_rows(rules, type_id, (ReaderKind.CONTRACT, _head.contract_id)).where(_head.contract_id.is_not(None)),
+        _issued_rows(rules, type_id, (ReaderKind.ORGANIZATION, _link.recipient_organization_id))
         .join(_link, _link.correspondence_id == _head.id)
         .where(_link.recipient_organization_id != _head.originator_id)
         .distinct(),  # one may be a recipient twice, to act and to know
     ]
     status: Column = status_key(sa.bindparam("code"))
-    return ReachIndex(rules.register, _heads_of(rules), at_home=at_home, away=away, status=status)
+    return ReachIndex(rules.register, _heads_of(rules), at_home=newest_rows, away=issued_rows, status=status)
 
 
 def _heads_of(rules: KindRules) -> ReachHeads:
@@ -274,18 +260,22 @@ def _heads_of(rules: KindRules) -> ReachHeads:
     return ReachHeads(rows, table_of(_head), _head.id, _head.project_id, (_head.id, _revision.correspondence_id))
 
 
-def _at_home(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:
-    statement = sa.select(*_shown(rules, type_id, reader, _newest)).select_from(_head).join(_newest, _is_newest())
-    return _of_documents(statement, rules, _newest)
+def _newest_rows(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:
+    statement = (
+        sa.select(*_reach_columns(rules, type_id, reader, _newest)).select_from(_head).join(_newest, _is_newest())
+    )
+    return _within_kind(statement, rules, _newest)
 
 
-def _away(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:
-    statement = sa.select(*_shown(rules, type_id, reader, _issued)).select_from(_head).join(_newest, _is_newest())
-    return _of_documents(statement.join(_issued, _is_newest(issued=True)), rules, _issued)
+def _issued_rows(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:
+    statement = (
+        sa.select(*_reach_columns(rules, type_id, reader, _issued)).select_from(_head).join(_newest, _is_newest())
+    )
+    return _within_kind(statement.join(_issued, _is_newest(issued=True)), rules, _issued)
 
 
 def _is_newest(*, issued: bool = False) -> sa.ColumnElement[bool]:
-    """Whether it is the newest revision of the head that stands, or of those that were issued."""
+    """Match the newest standing revision of the head, or the newest issued one."""
     shown, other = _issued if issued else _newest, aliased(_revision)
     standing = [other.correspondence_id == _head.id, other.withdrawn_at.is_(None)]
     if issued:
@@ -294,7 +284,7 @@ def _is_newest(*, issued: bool = False) -> sa.ColumnElement[bool]:
     return sa.and_(shown.correspondence_id == _head.id, shown.revision_number == number)
 
 
-def _of_documents(statement: AnySelect, rules: KindRules, shown: type[DocumentRevision]) -> AnySelect:
+def _within_kind(statement: AnySelect, rules: KindRules, shown: type[DocumentRevision]) -> AnySelect:
     return (
         statement.join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
         .join(CorrespondenceStatus, CorrespondenceStatus.id == shown.correspondence_status_id)
@@ -308,7 +298,7 @@ def _of_documents(statement: AnySelect, rules: KindRules, shown: type[DocumentRe
     )
 
 
-def _shown(rules: KindRules, type_id: Column, reader: Reader, shown: type[DocumentRevision]) -> list[Column]:
+def _reach_columns(rules: KindRules, type_id: Column, reader: Reader, shown: type[DocumentRevision]) -> list[Column]:
     given: dict[str, Column] = {
         "project_id": _head.project_id,
         "created_at": _head.created_at,

@@ -1,6 +1,4 @@
-"""
-The filters of a register: the keys of what they name, and those that reach beyond `document_reach`, where registers differ.
-"""
+"""Keys of the filters of registers, and conditions outside `document_reach`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,16 +36,14 @@ Column = sa.SQLColumnExpression[Any]
 
 
 def contains(column: Column, name: str) -> Condition:
-    """
-    Find the folded text of a parameter in a column, as far as databases fold: by case and Thai digits. INSTR knows no wildcards.
-    """
+    """Match folded text. INSTR has no wildcards; databases fold case and Thai digits alone."""
     for thai, digit in THAI_DIGITS:
         column = sa.func.replace(column, thai, digit)
     return sa.func.instr(sa.func.lower(column), sa.func.lower(sa.bindparam(name, type_=sa.String()))) > 0
 
 
 def was_numbered(heads: sa.Table, name: str) -> Condition:
-    """A document that was renumbered is found by each number it ever had (REQ-NUM-32)."""
+    """Match every number that a document ever had (REQ-NUM-32)."""
     return (
         sa.exists()
         .where(
@@ -62,14 +58,12 @@ def was_numbered(heads: sa.Table, name: str) -> Condition:
 
 
 class _UuidText(FunctionElement[str]):
-    """A UUID as the text by which a workflow knows its subject."""
-
     type = sa.String()
     inherit_cache = True
 
 
 class TextUuid(FunctionElement[UUID]):
-    """That text as the UUID it was made of, which an index has."""
+    """The text of `entity_id` as a UUID, which an index contains."""
 
     type = sa.Uuid()
     inherit_cache = True
@@ -98,16 +92,17 @@ def _uuid_as_sqlite_text(element: _UuidText, compiler: SQLCompiler, **options: A
     )
 
 
-_FOR_ME = WorkflowWorkItem.user_id == sa.bindparam("caller", type_=sa.Integer())
-_FOR_US = WorkflowWorkItem.organization_id.in_(sa.bindparam("member_of", expanding=True, type_=sa.Integer()))
+_AWAITS_CALLER = WorkflowWorkItem.user_id == sa.bindparam("caller", type_=sa.Integer())
+_AWAITS_ORGANIZATION = WorkflowWorkItem.organization_id.in_(
+    sa.bindparam("member_of", expanding=True, type_=sa.Integer())
+)
 
 
 def pending(subjects: sa.Table, key: Column) -> Condition:
     """
-    What waits for the caller, or for an organization of theirs.
+    Match what awaits the caller or their organizations.
 
-    :param subjects: whose public ids the workflow has
-    :param key: the column of `document_reach` with their keys
+    :param key: the column of `document_reach` with the keys of the subjects
     """
     return (
         sa.select(sa.literal_column("1"))
@@ -116,7 +111,7 @@ def pending(subjects: sa.Table, key: Column) -> Condition:
             WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()),
             WorkflowInstance.entity_id == _UuidText(subjects.c.uuid),
             WorkflowWorkItem.instance_id == WorkflowInstance.id,
-            sa.or_(_FOR_ME, _FOR_US),
+            sa.or_(_AWAITS_CALLER, _AWAITS_ORGANIZATION),
         )
         # SQLite would otherwise begin with all that waits for the caller, for each row anew.
         .with_hint(table_of(WorkflowWorkItem), "INDEXED BY idx_wf_item_instance", "sqlite")
@@ -127,25 +122,24 @@ def pending(subjects: sa.Table, key: Column) -> Condition:
 
 def waiting(subjects: sa.Table, key: Column) -> AnySelect:
     """
-    The keys of documents that wait for the caller: all of them, or more than a few.
+    Select the documents that await the caller: all of them, or more than `FEW`.
 
-    What is left out at a limit must not look complete: only this register's items count towards it, each once, and nothing
-    behind it makes fewer of them.
+    Only distinct instances of this register count towards the limit, so that a cut list never looks complete.
     """
     items = [
         sa.select(WorkflowWorkItem.instance_id)
         .distinct()
         .join(WorkflowInstance, WorkflowInstance.id == WorkflowWorkItem.instance_id)
-        .where(mine, WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()))
+        .where(is_assigned, WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()))
         .limit(FEW + 1)
         .subquery()
-        for mine in (_FOR_ME, _FOR_US)
+        for is_assigned in (_AWAITS_CALLER, _AWAITS_ORGANIZATION)
     ]
-    every = sa.union(*(sa.select(part.c.instance_id) for part in items)).subquery()
+    instances = sa.union(*(sa.select(part.c.instance_id) for part in items)).subquery()
     return (
         sa.select(key)
-        .select_from(every)
-        .join(WorkflowInstance, WorkflowInstance.id == every.c.instance_id)
+        .select_from(instances)
+        .join(WorkflowInstance, WorkflowInstance.id == instances.c.instance_id)
         .join(subjects, subjects.c.uuid == TextUuid(WorkflowInstance.entity_id))
         # In this order: MariaDB would otherwise begin with all that ever had a workflow.
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
@@ -155,12 +149,10 @@ def waiting(subjects: sa.Table, key: Column) -> AnySelect:
 @dataclass(frozen=True, slots=True, eq=False)
 class RegisterTables:
     """
-    What differs from register to register in its statements.
-
-    :param heads: the table of what `document_id` and the cursor name
-    :param text: gives, for the name of a parameter, that its word stands in what a register shows
-    :param conditions: by the names of their parameters: `person` and `mine`, `caller` for what waits, `party`
-    :param documents: how a few documents are found from outside `document_reach`, by their keys
+    :param heads: the table of `document_id` and of the cursor
+    :param text: returns the condition that the shown columns contain a word
+    :param conditions: by the names of their parameters
+    :param documents: selects of a few documents from outside `document_reach`
     """
 
     heads: sa.Table
@@ -169,10 +161,10 @@ class RegisterTables:
     documents: Mapping[Index, AnySelect]
 
 
-def _text_of(name: str) -> Condition:
-    said = sa.or_(*(contains(_revision.c[one], name) for one in ("subject", "sender_number")))
-    told = sa.exists().where(_revision.c.id == _reach.revision_id, said).correlate(_table)
-    return sa.or_(contains(_reach.document_number, name), told, was_numbered(_head, name))
+def _document_text(name: str) -> Condition:
+    contains_word = sa.or_(*(contains(_revision.c[column], name) for column in ("subject", "sender_number")))
+    shows_word = sa.exists().where(_revision.c.id == _reach.revision_id, contains_word).correlate(_table)
+    return sa.or_(contains(_reach.document_number, name), shows_word, was_numbered(_head, name))
 
 
 _originated = _reach.originator_id == sa.bindparam("party")
@@ -186,20 +178,20 @@ _receipts: AnySelect = (
 )
 
 
-def _limited(statement: AnySelect) -> AnySelect:
+def _limit_few(statement: AnySelect) -> AnySelect:
     return statement.limit(FEW + 1)
 
 
-def _written_by(name: str) -> AnySelect:
-    return _limited(sa.select(_head.c.id).where(_head.c.created_by == sa.bindparam(name)))
+def _documents_by_author(name: str) -> AnySelect:
+    return _limit_few(sa.select(_head.c.id).where(_head.c.created_by == sa.bindparam(name)))
 
 
-_of_party = sa.union(
+_documents_of_party = sa.union(
     *(
         sa.select(part.c.id)
         for part in (
-            _limited(sa.select(_head.c.id).where(_head.c.originator_id == sa.bindparam("party"))).subquery(),
-            _limited(
+            _limit_few(sa.select(_head.c.id).where(_head.c.originator_id == sa.bindparam("party"))).subquery(),
+            _limit_few(
                 sa.select(_recipient.c.correspondence_id.label("id"))
                 .distinct()
                 .where(_recipient.c.recipient_organization_id == sa.bindparam("party"))
@@ -211,7 +203,7 @@ _of_party = sa.union(
 
 DOCUMENTS: Final = RegisterTables(
     heads=_head,
-    text=_text_of,
+    text=_document_text,
     conditions={
         "mine": _reach.author_id == sa.bindparam("mine"),
         "person": _reach.author_id == sa.bindparam("person"),
@@ -220,9 +212,9 @@ DOCUMENTS: Final = RegisterTables(
         "caller": pending(_revision, _reach.revision_id),
     },
     documents={
-        Index.PERSON: _written_by("person"),
-        Index.MINE: _written_by("mine"),
-        Index.PARTY: _limited(sa.select(_of_party.c.id)),
+        Index.PERSON: _documents_by_author("person"),
+        Index.MINE: _documents_by_author("mine"),
+        Index.PARTY: _limit_few(sa.select(_documents_of_party.c.id)),
         Index.PENDING: waiting(_revision, _revision.c.correspondence_id),
     },
 )
@@ -231,16 +223,13 @@ DOCUMENTS: Final = RegisterTables(
 def register_of_sheets(
     heads: sa.Table, subject: str, involves: Callable[[str], Condition], about: AnySelect
 ) -> RegisterTables:
-    """
-    Return what the register of sheets differs in: an organization keeps them for itself, about documents.
-
-    :param subject: the column of what is searched beside the number
-    :param about: the keys of those about one document
-    """
+    """:param about: selects the keys of those about one document"""
 
     def text(name: str) -> Condition:
-        told = sa.exists().where(heads.c.id == _reach.document_id, contains(heads.c[subject], name)).correlate(_table)
-        return sa.or_(contains(_reach.document_number, name), told, was_numbered(heads, name))
+        shows_word = (
+            sa.exists().where(heads.c.id == _reach.document_id, contains(heads.c[subject], name)).correlate(_table)
+        )
+        return sa.or_(contains(_reach.document_number, name), shows_word, was_numbered(heads, name))
 
     return RegisterTables(
         heads=heads,
@@ -282,11 +271,11 @@ async def find_places(session: AsyncSession, reach: Reach | None, project: UUID 
     :param reach: None where contracts open nothing
     """
     statement = _PLACES if project is None else _PLACES_OF_PROJECT
-    opens = reach is not None and not reach.everything
+    is_limited = reach is not None and not reach.everything
     values = {
         "project": project,
-        "contracts": sorted(reach.contracts) if reach is not None and opens else [],
-        "organizations": sorted(reach.organizations) if reach is not None and opens else [],
+        "contracts": sorted(reach.contracts) if reach is not None and is_limited else [],
+        "organizations": sorted(reach.organizations) if reach is not None and is_limited else [],
     }
     rows = (await session.execute(statement, values)).all()
     contracts = {contract: place for place, contract in rows if contract is not None}
@@ -298,22 +287,16 @@ async def status_keys(session: AsyncSession) -> dict[str, int]:
 
 
 async def type_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
-    found = await session.scalars(
+    keys = await session.scalars(
         sa.select(CorrespondenceType.id).where(is_spelled(CorrespondenceType.type_code, [code]))
     )
-    return dict.fromkeys(found)
+    return dict.fromkeys(keys)
 
 
 async def discipline_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
-    """Return the disciplines of this code, each with its project."""
     statement = sa.select(Discipline.id, Contract.project_id).join(Contract, Contract.id == Discipline.contract_id)
     return dict((await session.execute(statement.where(is_spelled(Discipline.discipline_code, [code])))).all())
 
 
 async def key_of(session: AsyncSession, key: Column, public_id: Column, value: UUID) -> int:
-    """
-    Return the key of a row, `NOBODY` where there is none.
-
-    :param key: the column of keys, `public_id` that of public ids
-    """
     return await session.scalar(sa.select(key).where(public_id == value)) or NOBODY

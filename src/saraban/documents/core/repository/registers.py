@@ -1,8 +1,7 @@
 """
-Pages of registers: narrow rows from `document_reach`, along an index in the order asked for, for each key of the reader.
+Pages of registers: narrow rows of `document_reach`, read along an index for each key of the reader.
 
-`domain.registers` decides the keys and the index, and merges the rows; the caller reads the wide rows of the page.
-The statements name the index: the statistics of both databases know nothing of a reader who sees one row in a thousand.
+The statements name the index, which the statistics of both databases would not choose.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -47,11 +46,7 @@ FilterValues = dict[str, Any]  # by the names of conditions
 
 @dataclass(frozen=True, slots=True)
 class TextMatches:
-    """
-    The words of a register's box where the index finds many documents: each page of rows is compared with it.
-
-    :param values: what is given to statements for documents that the index does not contain yet
-    """
+    """:param values: statement parameters for documents that the index does not contain yet"""
 
     index: SearchIndex
     query: IndexQuery
@@ -61,12 +56,9 @@ class TextMatches:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """
-    What is wanted of a register, by keys.
-
-    :param values: what is asked for, by the names of conditions; a name that is absent asks for nothing
-    :param home: what a reader by several keys is at home in, for documents of which a newer draft stands
-    :param within: by the names of conditions, the project of each of their values that is of one project only
-    :param sees_all: nothing is hidden from the reader
+    :param values: by the names of conditions; an absent name is no condition
+    :param home: the parameters of `_NOT_BEHIND`, for a reader with several keys
+    :param within: by the names of conditions, the project of each value that belongs to one project only
     """
 
     tables: RegisterTables
@@ -81,7 +73,6 @@ class Ask:
 
     @property
     def parameters(self) -> FilterValues:
-        """The parameters of all its statements."""
         return {**self.values, **self.home, "register": int(self.kind)}
 
     @property
@@ -117,27 +108,29 @@ _VALUES: Final[Mapping[Index, str]] = {
 }
 
 
-def _said(tables: RegisterTables, given: Collection[str]) -> Condition:
-    """What the index does not contain yet is found by what the register shows of it."""
-    shown = sa.and_(
+def _text_condition(tables: RegisterTables, given: Collection[str]) -> Condition:
+    """Match the words in the search index, or in the shown columns of what it does not contain yet."""
+    shows_words = sa.and_(
         *(tables.text(name) for name in WORDS if name in given),
         *(sa.not_(tables.text(name)) for name in WITHOUT if name in given),
     )
     if WAITING in given:
-        shown = sa.and_(_reach.document_id.in_(many(WAITING)), shown)
+        shows_words = sa.and_(_reach.document_id.in_(many(WAITING)), shows_words)
     if MATCHED not in given:
-        return shown
-    matched = _reach.document_id.in_(many(MATCHED)), _reach.revision_id.in_(many(MATCHED_REVISIONS))
-    return sa.or_(sa.and_(*matched), shown)
+        return shows_words
+    is_matched = _reach.document_id.in_(many(MATCHED)), _reach.revision_id.in_(many(MATCHED_REVISIONS))
+    return sa.or_(sa.and_(*is_matched), shows_words)
 
 
 async def shown_pairs(
     session: AsyncSession, ask: Ask, values: FilterValues, documents: Sequence[int]
 ) -> set[tuple[int, int]]:
-    """Return which of the documents, with which revisions, show the words of `values`."""
+    """Return (document id, revision id) of the documents whose shown columns match the words."""
     statement = sa.select(_reach.document_id, _reach.revision_id).distinct()
     statement = statement.where(_reach.document_id.in_(documents), _reach.kind == int(ask.kind))
-    statement = statement.where(_said(ask.tables, values)).with_hint(_table, f"INDEXED BY {_BY_DOCUMENT}", "sqlite")
+    statement = statement.where(_text_condition(ask.tables, values)).with_hint(
+        _table, f"INDEXED BY {_BY_DOCUMENT}", "sqlite"
+    )
     return {(document, revision) for document, revision in await session.execute(statement, values)}
 
 
@@ -169,12 +162,12 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
 }
 
 
-_AT_ONCE: Final = 60  # selects of one statement
+_SELECTS_PER_STATEMENT: Final = 60
 _MOST: Final = sa.bindparam("most", type_=sa.Integer())
 
 
 class _Behind(Enum):
-    """Rows behind a cursor: in one range they would begin with all that have its value, however many are before it."""
+    """One range would begin with all rows of the value, however many are before the cursor."""
 
     ALIKE = auto()
     OTHERS = auto()
@@ -182,8 +175,6 @@ class _Behind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Behind which row a page begins."""
-
     value: Any
     at: datetime
     document_id: int
@@ -191,9 +182,7 @@ class After:
 
 class _KeyShape(NamedTuple):
     """
-    The shape of a select of one key, whose values are parameters that end in its place in the statement.
-
-    :param is_written: only what an organization wrote in one contract
+    :param is_written: only documents that an organization originated in one contract
     :param skips_behind: without documents whose newer draft the reader finds by another key
     :param has_value: of one value of the filter that leads the index
     """
@@ -216,14 +205,9 @@ def _key_values(keys: Iterable[ReaderKey]) -> FilterValues:
     }
 
 
-def _of_key(
-    tables: RegisterTables, index: Index, given: Collection[str], place: int, part: _KeyShape, *columns: Any
+def _select_of_key(
+    tables: RegisterTables, index: Index, given: Collection[str], place: int, shape: _KeyShape, *columns: Any
 ) -> AnySelect:
-    """
-    Select from the rows of one key that satisfy the conditions `given`.
-
-    :param given: names of conditions
-    """
     name = _BY_DOCUMENT if index.looks_up else f"ix_reach_{index}"
     if index is Index.CREATED:
         name, on_sqlite = "PRIMARY", "sqlite_autoindex_document_reach_1"
@@ -236,14 +220,14 @@ def _of_key(
         _reach.reader_id == reader,
         _reach.kind == sa.bindparam("register"),
     ]
-    if part.is_written:
+    if shape.is_written:
         conditions += [_reach.contract_id == sa.bindparam(f"written_in_{place}"), _reach.originator_id == reader]
     conditions += [condition for name, condition in {**_CONDITIONS, **tables.conditions}.items() if name in given]
     if not frozenset(WORDS).isdisjoint(given):
-        conditions.append(_said(tables, given))
+        conditions.append(_text_condition(tables, given))
     if index.looks_up:
         conditions.append(_reach.document_id.in_(many("documents")))
-    if part.has_value:
+    if shape.has_value:
         conditions.append(_SPLIT[index] == sa.bindparam(f"value_{place}"))
     return (
         sa.select(*columns)
@@ -254,40 +238,42 @@ def _of_key(
     )
 
 
-def _together(selects: Sequence[AnySelect]) -> Any:
-    return selects[0] if len(selects) == 1 else sa.union_all(*(sa.select(one.subquery()) for one in selects))
+def _union(selects: Sequence[AnySelect]) -> Any:
+    return selects[0] if len(selects) == 1 else sa.union_all(*(sa.select(select.subquery()) for select in selects))
 
 
 # It takes longer to make these statements than to send them.
 @lru_cache(maxsize=256)
 def page_statement(
-    tables: RegisterTables, index: Index, given: frozenset[str], order: Order, parts: tuple[_KeyShape, ...]
+    tables: RegisterTables, index: Index, given: frozenset[str], order: Order, shapes: tuple[_KeyShape, ...]
 ) -> Any:
-    """Select the first rows of each part, in order."""
     value = [] if order.sort is Sort.CREATED else [_SORTED_BY[order.sort]]
-    by = [column.desc() if order.descending else column for column in (*value, _reach.created_at, _reach.document_id)]
+    order_columns = [
+        column.desc() if order.descending else column for column in (*value, _reach.created_at, _reach.document_id)
+    ]
     columns = _reach.document_id, _reach.revision_id, _reach.created_at, *value
     selects = []
-    for place, part in enumerate(parts):
+    for place, shape in enumerate(shapes):
         # By one value alone: of several SQLite makes one range, and sorts it.
-        names = given - {_VALUES.get(index, "")} if part.has_value else given
-        statement = _of_key(tables, index, names, place, part, *columns).order_by(*by).limit(_MOST)
-        if part.skips_behind:
+        names = given - {_VALUES.get(index, "")} if shape.has_value else given
+        statement = _select_of_key(tables, index, names, place, shape, *columns).order_by(*order_columns).limit(_MOST)
+        if shape.skips_behind:
             statement = statement.where(_NOT_BEHIND)
-        if part.behind is not None:
-            statement = statement.where(*_after(order, value, part.behind))
+        if shape.behind is not None:
+            statement = statement.where(*_after_conditions(order, value, shape.behind))
         selects.append(statement)
-    return _together(selects)
+    return _union(selects)
 
 
 def page_statements(
     ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = ()
 ) -> list[tuple[Any, FilterValues]]:
     """
-    Return statements of the first rows, with their parameters: one select for each key and each value for which the index is in
-    order by itself; behind a cursor one more for the rows of other values than its own.
+    Return statements with one select for each key and each value whose rows an index has in order.
 
-    :param documents: those that an index which looks up has found
+    Behind a cursor there is one more for the rows of other values.
+
+    :param documents: found by an index that looks up
     """
     behind: Sequence[_Behind | None] = [None]
     values = ask.parameters | {"most": most, "documents": documents}
@@ -297,13 +283,13 @@ def page_statements(
     branches = [
         (key, value, _shape_of(ask, key)._replace(has_value=value is not None, behind=place))
         for key in ask.keys
-        for value in _splits(ask, index, key.project)
+        for value in _split_values(ask, index, key.project)
         for place in behind
     ]
     statements = []
-    for start in range(0, len(branches), _AT_ONCE):
-        keys, split, parts = zip(*branches[start : start + _AT_ONCE], strict=True)
-        statement = page_statement(ask.tables, index, frozenset(ask.values), ask.order, parts)
+    for start in range(0, len(branches), _SELECTS_PER_STATEMENT):
+        keys, split, shapes = zip(*branches[start : start + _SELECTS_PER_STATEMENT], strict=True)
+        statement = page_statement(ask.tables, index, frozenset(ask.values), ask.order, shapes)
         own = {f"value_{place}": value for place, value in enumerate(split)}
         statements.append((statement, values | _key_values(keys) | own))
     return statements
@@ -313,8 +299,8 @@ async def narrow_rows(session: AsyncSession, statements: Sequence[tuple[Any, Fil
     return [NarrowRow(*row) for statement in statements for row in (await session.execute(*statement)).all()]
 
 
-def _after(order: Order, value: Sequence[Any], behind: _Behind) -> list[Condition]:
-    """Begin behind the cursor, in words that both databases read as the end of a range."""
+def _after_conditions(order: Order, value: Sequence[Any], behind: _Behind) -> list[Condition]:
+    """Begin behind the cursor, with conditions that both databases use as the end of a range."""
     of_cursor: sa.BindParameter[Any] = sa.bindparam("after_value")
     if behind is _Behind.OTHERS:
         return [column < of_cursor if order.descending else column > of_cursor for column in value]
@@ -328,38 +314,43 @@ def _after(order: Order, value: Sequence[Any], behind: _Behind) -> list[Conditio
     return [*(column == of_cursor for column in value), *begin]
 
 
-def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
+def _split_values(ask: Ask, index: Index, project: int) -> Sequence[object]:
     if index is Index.DUE:
         return (True,) if "open" in ask.values else (True, False)
     name = _VALUES.get(index, "")
     if name not in ask.values:
         return (None,)
     within = ask.within.get(name, {})
-    return [one for one in sorted(ask.values[name]) if within.get(one) in {None, project}]
+    return [value for value in sorted(ask.values[name]) if within.get(value) in {None, project}]
 
 
 @lru_cache(maxsize=256)
-def _size_statement(tables: RegisterTables, index: Index, led: frozenset[str], parts: tuple[_KeyShape, ...]) -> Any:
+def _size_statement(
+    tables: RegisterTables, index: Index, index_conditions: frozenset[str], shapes: tuple[_KeyShape, ...]
+) -> Any:
     # What is behind counts too: whether it is has to be looked up row by row.
-    rows = [_of_key(tables, index, led, *part, sa.literal_column("1")).limit(_MOST) for part in enumerate(parts)]
-    return _together([sa.select(sa.func.count()).select_from(one.subquery()) for one in rows])
+    rows = [
+        _select_of_key(tables, index, index_conditions, *shape, sa.literal_column("1")).limit(_MOST)
+        for shape in enumerate(shapes)
+    ]
+    return _union([sa.select(sa.func.count()).select_from(row.subquery()) for row in rows])
 
 
 async def count_rows(
     session: AsyncSession, ask: Ask, keys: Sequence[ReaderKey], index: Index | None, *, most: int
 ) -> list[int]:
     """
-    Count the rows that the filters of one index leave of each key, up to a limit; nobody is told this number.
+    Count the rows of each key that the filters of one index leave, at most `most`.
 
-    :param index: None for all that the reader sees
+    :param index: None counts all rows of the reader
     """
-    led = frozenset[str]() if index is None else _led_by(ask, index)
-    parts = tuple(_shape_of(ask, key) for key in keys)
-    statement = _size_statement(ask.tables, index or Index.CREATED, led, parts)
+    given = frozenset[str]() if index is None else _index_conditions(ask, index)
+    shapes = tuple(_shape_of(ask, key) for key in keys)
+    statement = _size_statement(ask.tables, index or Index.CREATED, given, shapes)
     return list(await session.scalars(statement, ask.parameters | {"most": most} | _key_values(keys)))
 
 
-def _led_by(ask: Ask, index: Index) -> frozenset[str]:
+def _index_conditions(ask: Ask, index: Index) -> frozenset[str]:
     given = frozenset(name for name in ask.values if _FILTERS.get(name) is index)
     if index is Index.DUE:
         given |= {"open"} if "open" in ask.values else {"open_or_not"}
@@ -367,13 +358,13 @@ def _led_by(ask: Ask, index: Index) -> frozenset[str]:
 
 
 async def looked_up(session: AsyncSession, ask: Ask, index: Index) -> list[int]:
-    """Return the documents that a filter finds outside `document_reach`, a few and one."""
+    """Return the documents that a filter finds outside `document_reach`, at most `FEW` and one."""
     return list(await session.scalars(ask.tables.documents[index], ask.parameters))
 
 
 class CountedKeys(NamedTuple):
     """
-    Keys of one project whose documents are counted together, because a document can be found by several of them.
+    Keys of one project that can find the same document.
 
     :param contracts: whose documents are counted by keys of their own
     """
@@ -383,10 +374,10 @@ class CountedKeys(NamedTuple):
 
 
 def counted_keys(keys: Sequence[ReaderKey]) -> list[CountedKeys]:
-    """A document is of one contract, so what stands under contracts needs no comparing. Neither does the rest of one organization."""
+    """Group the keys; only those of organizations can find the same document."""
     groups = []
-    for _, several in groupby(keys, key=lambda key: key.project):
-        of_project = list(several)
+    for _, project_keys in groupby(keys, key=lambda key: key.project):
+        of_project = list(project_keys)
         rest = tuple(key for key in of_project if key.kind is ReaderKind.ORGANIZATION)
         contracts = tuple(key.reader for key in of_project if key.kind is ReaderKind.CONTRACT)
         groups += [CountedKeys((key,)) for key in of_project if key.kind is not ReaderKind.ORGANIZATION]
@@ -399,22 +390,22 @@ def _count_statement(
     tables: RegisterTables,
     index: Index,
     given: frozenset[str],
-    led: frozenset[str] | None,
+    index_conditions: frozenset[str] | None,
     groups: tuple[tuple[bool, tuple[_KeyShape, ...]], ...],
 ) -> Any:
     selects: list[AnySelect] = []
     places = count()
-    for number, (of_organizations, parts) in enumerate(groups):
+    for number, (of_organizations, shapes) in enumerate(groups):
         # What was issued in a contract stands under its key too, with the same revision.
         elsewhere = _reach.contract_id.not_in(many(f"contracts_{number}"))
-        wanted = [sa.or_(_reach.is_draft == sa.true(), elsewhere)] if of_organizations else []
+        conditions = [sa.or_(_reach.is_draft == sa.true(), elsewhere)] if of_organizations else []
         rows, exceeds = [], []
-        for part in parts:
+        for shape in shapes:
             place = next(places)
-            found = _of_key(tables, index, given, place, part, _reach.document_id).where(*wanted)
-            rows.append(found.where(_NOT_BEHIND) if part.skips_behind else found)
-            if led is not None:
-                row = _of_key(tables, index, led, place, part, sa.literal_column("1")).limit(1)
+            select = _select_of_key(tables, index, given, place, shape, _reach.document_id).where(*conditions)
+            rows.append(select.where(_NOT_BEHIND) if shape.skips_behind else select)
+            if index_conditions is not None:
+                row = _select_of_key(tables, index, index_conditions, place, shape, sa.literal_column("1")).limit(1)
                 exceeds.append(row.offset(sa.bindparam("beyond", type_=sa.Integer())).scalar_subquery().is_not(None))
         counted = rows[0].with_only_columns(sa.func.count())
         if len(rows) > 1:
@@ -423,7 +414,7 @@ def _count_statement(
         selects.append(
             sa.select(sa.case((sa.or_(*exceeds), _MOST), else_=counted.scalar_subquery())) if exceeds else counted
         )
-    return _together(selects)
+    return _union(selects)
 
 
 async def count_documents(
@@ -436,15 +427,15 @@ async def count_documents(
     most: int | None,
 ) -> int:
     """
-    Count how many documents are wanted.
+    Count the documents of a query.
 
-    :param most: where given, the count of keys of which the filters of the index leave as many rows
+    :param most: if given, returned for keys of which the filters of the index leave that many rows
     """
     given = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
     values = ask.parameters | {"most": most, "beyond": (most or 1) - 1, "documents": documents}
     values |= _key_values(key for group in groups for key in group.keys)
     values |= {f"contracts_{number}": group.contracts for number, group in enumerate(groups)}
     shapes = tuple((bool(group.contracts), tuple(_shape_of(ask, key) for key in group.keys)) for group in groups)
-    led = None if most is None else _led_by(ask, index)
-    statement = _count_statement(ask.tables, index, frozenset(given), led, shapes)
+    index_conditions = None if most is None else _index_conditions(ask, index)
+    statement = _count_statement(ask.tables, index, frozenset(given), index_conditions, shapes)
     return sum(await session.scalars(statement, values))

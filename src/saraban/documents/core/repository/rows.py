@@ -1,7 +1,4 @@
-"""
-One revision of one document as it is shown: the columns of the rows around it, and how they are put together. Of people
-there are the names alone.
-"""
+"""Columns of one revision of a document and of the rows around it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +24,6 @@ from saraban.projects.models import (
 
 
 class DocumentHead(NamedTuple):
-    """What all revisions of a document share."""
-
     id: int
     public_id: UUID
     number_uuid: UUID | None
@@ -57,7 +52,6 @@ class RevisionRow(NamedTuple):
 
     @classmethod
     def of(cls, revision: DocumentRevision) -> Self:
-        """Return the same of a row that has just been written."""
         return cls._make(getattr(revision, name) for name in cls._fields)
 
 
@@ -69,7 +63,7 @@ class ProjectName(NamedTuple):
 
 
 class OrganizationName(NamedTuple):
-    """What is shown of an organization; a workflow, which shows its code alone, may know it without names."""
+    """A workflow reads the code without the names."""
 
     id: int
     public_id: UUID
@@ -123,11 +117,7 @@ class DocumentTexts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """
-    One revision of one document with the names around it.
-
-    :param whole: None in a register, which does not show it
-    """
+    """:param whole: None in a register"""
 
     document: DocumentHead
     revision: RevisionRow
@@ -143,11 +133,11 @@ class DocumentRow:
 
     @classmethod
     def read(cls, values: Sequence[Any]) -> "DocumentRow":
-        """Return the row of what `summary_select` or `whole_select` found."""
+        """Build a row from the columns of `summary_select` or `whole_select`."""
         head, revision, project, originator, status, author, *rest = [
             part(*values[start:end]) for part, start, end in _PLACES
         ]
-        # What a document need not have is there when its first column is.
+        # An optional part exists if its first column is set.
         contract, discipline, sub_type = [None if part[0] is None else part for part in rest]
         texts = _texts(values[_WIDTH:]) if len(values) > _WIDTH else None
         type_code = values[_WIDTH - 1]
@@ -238,12 +228,14 @@ _TEXTS = [
 
 def _texts(values: Sequence[Any]) -> DocumentTexts:
     reviser, canceller, number_format = UserName._make(values[10:14]), UserName._make(values[14:18]), values[18:]
-    there = canceller if canceller.public_id is not None else None
-    return DocumentTexts._make((*values[:10], reviser, there, None if number_format[0] is None else number_format))
+    canceller_name = canceller if canceller.public_id is not None else None
+    return DocumentTexts._make(
+        (*values[:10], reviser, canceller_name, None if number_format[0] is None else number_format)
+    )
 
 
 def summary_select() -> AnySelect:
-    """Select what registers show of revisions; `DocumentRow.read` understands it."""
+    """Select the columns that registers show; `DocumentRow.read` reads them."""
     return (
         sa.select(*_SUMMARY)
         .select_from(_revision)

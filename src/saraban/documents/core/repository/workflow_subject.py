@@ -1,8 +1,4 @@
-"""
-What a workflow reads of documents, and writes to them: a few columns of the rows that a register shows whole.
-
-A step reads them under its lock, and an inbox for each of its rows, so the statements are short.
-"""
+"""Columns of documents that a workflow reads and writes; short, for reads under the lock of a step."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -27,9 +23,9 @@ NOT_WRITTEN = 0
 
 class SubjectRow(NamedTuple):
     """
-    One revision of one document, as a workflow knows it; the fields are the columns of the statement, in its order.
+    The columns of the statement, in its order.
 
-    Of one whose rows are on their way the keys are `NOT_WRITTEN`: no step is taken before they are there.
+    The keys of a row that is not inserted yet are `NOT_WRITTEN`; no step is taken before the insert.
     """
 
     document_id: int
@@ -55,7 +51,6 @@ class SubjectRow(NamedTuple):
 
     @classmethod
     def of(cls, row: DocumentRow) -> "SubjectRow":
-        """Return the same of a row that was read whole."""
         document, revision, project, originator = row.document, row.revision, row.project, row.originator
         return cls(
             document.id,
@@ -82,7 +77,7 @@ class SubjectRow(NamedTuple):
 
 
 _head, _revision = Document.__mapper__.columns, DocumentRevision.__mapper__.columns
-# The condition of who may see it has subqueries of recipients, which must not become these.
+# Aliases, because `may_see_revision` has subqueries of the same tables.
 _link, _recipient = table_of(DocumentRecipient).alias("link"), table_of(Organization).alias("recipient")
 _project, _originator = Project.__mapper__.columns, Organization.__mapper__.columns
 _type_code = CorrespondenceType.__mapper__.columns.type_code
@@ -136,14 +131,13 @@ def _subjects_within(reach: Reach) -> AnySelect:
 
 
 _WIDTH = len(SubjectRow._fields)
-# A revision, and where its document is sent to, the main recipient first.
+# A revision and the recipients of its document, the main one first.
 Subject = tuple[SubjectRow, Sequence[RecipientRow]]
 
 
 async def list_subjects(
     session: AsyncSession, *, reach: Reach, revision_ids: Collection[UUID], type_codes: Collection[str]
 ) -> Sequence[Subject]:
-    """Return these revisions as far as they may be seen."""
     values = {"revisions": list(revision_ids), "type_codes": sorted(type_codes)}
     subjects: dict[SubjectRow, list[RecipientRow]] = {}
     for columns in await session.execute(_subjects_within(reach), values):
@@ -163,6 +157,5 @@ _SET_STATUS = (
 
 
 async def set_status(session: AsyncSession, *, revision_id: int, code: str, issued_at: datetime | None) -> None:
-    """Set the status of a revision, and the moment it was issued where one is given."""
     issued = {} if issued_at is None else {"issued_date": issued_at}
     await session.execute(_SET_STATUS, {"revision": revision_id, "code": code, **issued})

@@ -1,5 +1,3 @@
-"""Documents of every kind, as the rest of the product sees them; a kind hands itself to these verbs."""
-
 from saraban.documents.core.domain import ReachedState, WrittenDocument
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import pending_with as pending_documents

@@ -1,4 +1,4 @@
-"""Cancelling a document: its number stays and is marked, its workflow ends, and what depends on it ends with it."""
+"""Cancels documents."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -27,7 +27,7 @@ class CancelOnlyDraft(DomainError):
 
 
 class WithdrawRevisionFirst(DomainError):
-    """The next revision is being drafted; cancelling the whole document now is hardly what is meant."""
+    """The next revision is still a draft. Withdraw that revision before you cancel the whole document."""
 
     kind, code = ErrorKind.CONFLICT, "WITHDRAW_REVISION_FIRST"
     says = Text(
@@ -40,11 +40,7 @@ class WithdrawRevisionFirst(DomainError):
 async def cancel(
     ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
 ) -> Receipt:
-    """
-    Cancel a document with all that depends on it, in one transaction; there is no way back.
-
-    :raises DomainError: what the kind says against it
-    """
+    """:raises DomainError: as `kind.check_cancel`"""
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/cancel", {"reason": reason})
     return await services.idempotency.run(operation, _cancel, ctx, kind, services.followers, public_id, reason)
 
@@ -72,7 +68,7 @@ async def cancel_held(
     *,
     reason: str,
 ) -> None:
-    """Cancel a document that is held, and that may be cancelled."""
+    """Cancel a locked document, without checks."""
     notify = await kind.mark_cancelled(ctx, session, row, reason=reason)
     await workflow.cancel(ctx, session, entity_type=kind.rules.entity_type, entity_id=row.entity_id, reason=reason)
     holder = numbering.Holder(kind.rules.name, row.public_id)
@@ -84,6 +80,6 @@ async def cancel_held(
 
 
 async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:
-    """Return whether a document stands at a draft that follows an issued revision."""
+    """Return whether the document is at a draft after an issued revision."""
     in_draft = envelope is not None and envelope.current_state == DRAFT and row.revision.issued_date is None
     return in_draft and await repository.ever_issued(session, document_id=row.document.id)

@@ -1,6 +1,4 @@
-"""
-Create and renumber documents, and what every change does: hold the document; write its files, workflow, event and audit row.
-"""
+"""Creates, renumbers and locks documents, and records changes."""
 
 import hashlib
 from collections.abc import Sequence
@@ -42,14 +40,14 @@ RENUMBERS = "numbering.override"
 
 
 class DocumentChanged(Stale):
-    """Somebody changed the document since the client read it."""
+    """Somebody has changed the document since the client read it."""
 
     code = "DOCUMENT_CHANGED"
     says = Text("มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู", "Somebody has changed this document since you opened it.")
 
 
 class DocumentIsCancelled(DomainError):
-    """A cancelled document stays as it is."""
+    """A cancelled document cannot be changed."""
 
     kind, code = ErrorKind.CONFLICT, "DOCUMENT_CANCELLED"
     says = Text("เอกสารนี้ถูกยกเลิกแล้ว", "This document has been cancelled.")
@@ -60,10 +58,9 @@ async def hold_current(
     ctx: RequestContext, session: AsyncSession, kind: DocumentKind[Row, Draft], public_id: UUID
 ) -> tuple[Row, Envelope | None]:
     """
-    Hold a document for a change and return it as it stands now; no step is taken until the change is done.
+    Lock a document and its workflow, and return both with fresh values.
 
-    :raises NotFound: also when the caller may not know of it
-    :raises DocumentIsCancelled: when there is nothing left to change
+    :raises NotFound, DocumentIsCancelled:
     """
     row = await kind.find(ctx, session, public_id)
     await kind.lock(session, row)
@@ -75,7 +72,7 @@ async def hold_current(
 
 
 class DocumentAct(Enum):
-    """What people do to a document: `<kind>.<value>` in the audit trail, `document.<event>` in the outbox."""
+    """`<kind>.<value>` in the audit trail, `document.<event>` in the outbox."""
 
     CREATE = "create", "created"
     EDIT = "edit", "edited"
@@ -87,13 +84,13 @@ class DocumentAct(Enum):
     event: str
 
     def __new__(cls, value: str, event: str) -> Self:
-        made = object.__new__(cls)
-        made._value_, made.event = value, event
-        return made
+        act = object.__new__(cls)
+        act._value_, act.event = value, event
+        return act
 
 
 def version_tag(version: int, instance: Envelope | WorkflowOut | None) -> str:
-    """Return a document's version as an ETag: another text after every write to it, and every step of its workflow."""
+    """Return an ETag that changes with every write and workflow step."""
     step = f"{instance.instance_public_id}|{instance.version_no}" if instance else ""
     return f'"{hashlib.sha256(f"{step}|{version}".encode()).hexdigest()[:32]}"'
 
@@ -112,7 +109,6 @@ async def claim_files(
     pointer: str = "/attachmentPublicIds",
     main_first: bool = True,
 ) -> None:
-    """Make uploaded files permanent and attach them to a revision."""
     if public_ids:
         rows = await attachments.claim(ctx, session, public_ids=public_ids, pointer=pointer, project_id=project_id)
         await repository.link_files(
@@ -122,9 +118,9 @@ async def claim_files(
 
 def started_by(rules: KindRules, project_id: int, type_code: str) -> tuple[str, Matter]:
     """
-    Return by what the workflow is found that a document starts on: the shipped one, and what comes before it.
+    Return the shipped workflow's code, and the matter that may select another.
 
-    :param type_code: by what documents of its kind differ: the document type, or the RFA's
+    :param type_code: document type or RFA type
     """
     return REGISTERS[rules.name].of_type(type_code).code, Matter(rules.name, project_id, type_code)
 
@@ -132,7 +128,6 @@ def started_by(rules: KindRules, project_id: int, type_code: str) -> tuple[str, 
 async def begin(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, act: DocumentAct, written: WrittenDocument
 ) -> None:
-    """Start the workflow that is chosen for a new revision, and record it, in the transaction that writes it."""
     code, matter = started_by(kind.rules, written.project.id, written.type_code)
     entity_type, facts = kind.rules.entity_type, written.facts
     await workflow.start(ctx, session, code=code, entity_type=entity_type, facts=facts, matter=matter)
@@ -151,16 +146,14 @@ async def record(
     notify: Sequence[UUID] = (),
 ) -> None:
     """
-    Record the event of an act, and write its audit row.
-
-    :param audited: details for the audit trail alone
-    :param notify: people who are told of the event, for a kind that names them itself
+    :param audited: details for the audit trail only
+    :param notify: users to notify, for kinds that list them
     """
     name = kind.rules.name
-    said: dict[str, object] = {"documentNumber": row.number}
+    values: dict[str, object] = {"documentNumber": row.number}
     if row.revision_label is not None:
-        said["revision"] = row.revision_label
-    said |= details or {}
+        values["revision"] = row.revision_label
+    values |= details or {}
     fields = {
         "documentPublicId": str(row.public_id),
         "kind": name,
@@ -168,25 +161,23 @@ async def record(
         "projectPublicId": str(row.project.public_id),
         "actorPublicId": str(ctx.caller.public_id),
         **kind.event_fields(row.entity_id, notify),
-        **said,
+        **values,
     }
     event = events.NewEvent(f"document.{act.event}", "document", str(row.public_id), fields, ctx.now)
     await events.record(session, event)
-    entry = audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**said, **(audited or {})})
+    entry = audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**values, **(audited or {})})
     await audit.record(ctx, session, entry)
     await search_index.note_changes(session, int(kind.rules.register), [row.public_id])
 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """What is written with the number of a new document."""
-
     ctx: RequestContext
     kind: AnyKind
     draft: UnnumberedDraft
 
     async def write(self, session: AsyncSession, issued: numbering.Issued) -> None:
-        """Write what belongs to the number. It runs again after a rollback: keep nothing, call nobody outside."""
+        """Keep no state, call no other system: it runs again after a rollback."""
         ctx, kind = self.ctx, self.kind
         written = await kind.insert(ctx, session, self.draft, issued)
         await workflow.start_found(
@@ -197,11 +188,11 @@ class Creation:
 
 async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind, new: Schema) -> Receipt:
     """
-    Create a draft with its number, or find what an earlier request with the same key created.
+    Create a draft, or return the receipt of an earlier request with the same key.
 
-    Number, rows, workflow, event, audit row and receipt are committed together (REQ-NUM-10).
+    One transaction commits number, rows, workflow, event, audit row and receipt (REQ-NUM-10).
 
-    :raises Invalid: naming the field; nothing has been written
+    :raises Invalid:
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}", new)
     async with services.idempotency.claim(operation) as claim:
@@ -230,11 +221,7 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
 
 @dataclass(frozen=True, slots=True)
 class Renumbering:
-    """
-    What is written with another number of a document.
-
-    :param before: the document as it was when the number was planned
-    """
+    """:param before: when the number was planned"""
 
     ctx: RequestContext
     kind: AnyKind
@@ -244,7 +231,7 @@ class Renumbering:
     async def write(self, session: AsyncSession, issued: numbering.Issued) -> None:
         ctx, kind, number = self.ctx, self.kind, self.before.number_uuid
         row, _ = await hold_current(ctx, session, kind, public_id=self.before.public_id)
-        assert number is not None  # the plan says so
+        assert number is not None  # `renumber` has checked it
         holder = numbering.Holder(kind.rules.name, row.public_id)
         await numbering.replace_held_number(
             ctx, session, holder=holder, number=number, replacement=issued, reason=self.reason
@@ -261,11 +248,10 @@ async def renumber(
     ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
 ) -> Receipt:
     """
-    Issue the next number by the format in force, make the old one void and its alias (REQ-NUM-32), in one transaction.
+    Issue the format's next number; the old one becomes a void alias (REQ-NUM-32).
 
-    :raises NotFound: also when the caller may not know of it
-    :raises Forbidden: for everybody but the project's administrators
-    :raises DocumentIsCancelled: when the document carries no number any more
+    :raises NotFound, Forbidden:
+    :raises DocumentIsCancelled: also for a document without a number
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/renumber", {"reason": reason})
     async with services.idempotency.claim(operation) as claim:

@@ -1,6 +1,4 @@
-"""
-Changing a draft. What its number prints of it stays; further recipients, references and files can change.
-"""
+"""Changes drafts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -16,7 +14,7 @@ from saraban.documents.core.domain import day_of, end_of_day, reach, sender_numb
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
-from saraban.documents.core.schemas import Recipient as AskedRecipient
+from saraban.documents.core.schemas import Recipient as StatedRecipient
 from saraban.documents.core.service.document_change import (
     DocumentAct,
     DocumentChanged,
@@ -68,7 +66,7 @@ class NotADraft(DomainError):
 
 
 class NumberAlreadyIssued(DomainError):
-    """What a number prints cannot change once it is issued."""
+    """The fields printed in an issued number cannot be changed."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_ALREADY_DRAWN"
     says = Text(
@@ -79,7 +77,7 @@ class NumberAlreadyIssued(DomainError):
 
 
 class DocumentAlreadyIssued(DomainError):
-    """A revision has been issued: who has read it keeps it, and what went with it stays what it was."""
+    """A revision has been issued: recipients cannot be removed, and the documents sent with it cannot be changed."""
 
     kind, code = ErrorKind.CONFLICT, "DOCUMENT_ALREADY_ISSUED"
     says = Text(
@@ -97,12 +95,7 @@ async def edit(
     changes: Schema,
     if_match: str | None = None,
 ) -> None:
-    """
-    Change a draft.
-
-    :raises DocumentChanged: when `if_match` is not its version
-    :raises NotADraft: once it has been submitted
-    """
+    """:raises DocumentChanged, NotADraft:"""
     await services.db.transact(_edit, ctx, kind, public_id, changes, if_match)
 
 
@@ -112,10 +105,10 @@ async def _edit(
     row, envelope = await hold_current(ctx, session, kind, public_id)
     kind.require_edit(ctx, row)
     require_match(if_match, version_tag(row.version, envelope), DocumentChanged)
-    noted = await kind.change(ctx, session, row, envelope, changes=changes)
+    value_changes = await kind.change(ctx, session, row, envelope, changes=changes)
     row = await kind.find(ctx, session, public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
-    await record(ctx, session, kind, DocumentAct.EDIT, row, details=details, audited={"changes": noted})
+    await record(ctx, session, kind, DocumentAct.EDIT, row, details=details, audited={"changes": value_changes})
 
 
 def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
@@ -137,48 +130,47 @@ def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone
 def _check_dates(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
 ) -> None:
-    """Look at the dates together as soon as one of them changes, and at the due date when the document is incoming no more."""
-    known = row.texts._asdict() | row.revision._asdict() | dict(values)
+    """Check the due date also if the document is no longer incoming."""
+    merged = row.texts._asdict() | row.revision._asdict() | dict(values)
     if {"document_date", "sender_date", "received_date"} & values.keys():
-        received = day_of(known["received_date"], zone)
-        check_dates(document=changes.document_date, sent=known["sender_date"], received=received, today=today)
-    was_incoming, incoming = (
-        bool(one["sender_number"] and one["received_date"]) for one in (row.texts._asdict(), known)
-    )
+        received = day_of(merged["received_date"], zone)
+        check_dates(document=changes.document_date, sent=merged["sender_date"], received=received, today=today)
+    was_incoming = bool(row.texts.sender_number and row.texts.received_date)
+    incoming = bool(merged["sender_number"] and merged["received_date"])
     if {"due_date", "document_date"} & values.keys() or (was_incoming and not incoming):
-        due, sent = day_of(known["due_date"], zone), known["sender_date"]
-        check_due(due, known["document_date"], today=today, incoming=incoming, sent=sent)
+        due, sent = day_of(merged["due_date"], zone), merged["sender_date"]
+        check_due(due, merged["document_date"], today=today, incoming=incoming, sent=sent)
 
 
-def noted_changes(
+def audited_changes(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, zone: ZoneInfo
 ) -> dict[str, dict[str, Any]]:
-    """What the audit trail keeps of an edit; taken before anything is written."""
+    """Call it before the changes are written."""
     after = {alias(name): value for name, value in values.items() if name in _PLAIN}
-    said = row.texts._asdict() | row.revision._asdict()
-    before = {alias(name): said[name] for name in values if name in _PLAIN}
+    old_values = row.texts._asdict() | row.revision._asdict()
+    before = {alias(name): old_values[name] for name in values if name in _PLAIN}
     if "due_date" in values:
         before["dueDate"], after["dueDate"] = day_of(row.revision.due_date, zone), changes.due_date
     if "received_date" in values:
         before["receivedDate"] = day_of(row.texts.received_date, zone)
         after["receivedDate"] = changes.received_date
-    gone = [str(one) for one in changes.remove_attachment_public_ids] or None
-    came = [str(one) for one in changes.add_attachment_public_ids] or None
-    files = {"attachmentPublicIds": {"old": gone, "new": came}} if gone or came else {}
+    removed = list(map(str, changes.remove_attachment_public_ids)) or None
+    added = list(map(str, changes.add_attachment_public_ids)) or None
+    files = {"attachmentPublicIds": {"old": removed, "new": added}} if removed or added else {}
     return field_changes(before, after) | files
 
 
 async def change_files(ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: DocumentChanges) -> None:
     linked = (await repository.files(session, revision_ids=[row.revision.id]))[row.revision.id]
-    known = {file.public_id: file for file in linked}
+    by_id = {file.public_id: file for file in linked}
     for place, public_id in enumerate(changes.remove_attachment_public_ids):
-        if public_id not in known:
+        if public_id not in by_id:
             pointer = f"/removeAttachmentPublicIds/{place}"
             raise invalid(pointer, "unknown", "ไม่พบไฟล์นี้ในเอกสาร", "This file is not attached to the document.")
-    gone = [known[public_id] for public_id in set(changes.remove_attachment_public_ids)]
-    await repository.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in gone])
-    if row.revision.issued_date is None:  # what somebody may have read is kept
-        await attachments.release(session, [file.id for file in gone], now=ctx.now)
+    removed = [by_id[public_id] for public_id in set(changes.remove_attachment_public_ids)]
+    await repository.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in removed])
+    if row.revision.issued_date is None:  # readers of an issued revision may have seen its files: keep them
+        await attachments.release(session, [file.id for file in removed], now=ctx.now)
     await claim_files(
         ctx,
         session,
@@ -186,14 +178,12 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
         changes.add_attachment_public_ids,
         project_id=row.document.project_id,
         pointer="/addAttachmentPublicIds",
-        main_first=all(file in gone for file in linked if file.is_main),
+        main_first=all(file in removed for file in linked if file.is_main),
     )
 
 
 def check_printed(changes: DocumentChanges) -> None:
-    """
-    :raises NumberAlreadyIssued: naming every field that the number prints
-    """
+    """:raises NumberAlreadyIssued: names each field"""
     touched = [name for name in _PRINTED if name in changes.model_fields_set]
     if touched:
         raise NumberAlreadyIssued(
@@ -209,65 +199,63 @@ async def change_relations(
     ctx: RequestContext, session: AsyncSession, *, row: DocumentRow, changes: DocumentChanges
 ) -> Mapping[str, tuple[object, object]]:
     """
-    Replace recipients and references that are stated; give what was and what is by field, for the audit trail.
+    Replace recipients and references; return old and new values.
 
-    :raises NumberAlreadyIssued: when the main recipient would be another one
-    :raises DocumentAlreadyIssued: when somebody who may have read it would not be a recipient any more
+    :raises NumberAlreadyIssued: if the main recipient changes
+    :raises DocumentAlreadyIssued: if a recipient of an issued revision is removed
     """
-    noted: dict[str, tuple[object, object]] = {}
+    values: dict[str, tuple[object, object]] = {}
     if "recipients" in changes.model_fields_set:
-        noted["recipients"] = await _change_recipients(session, row, changes.recipients)
+        values["recipients"] = await _change_recipients(session, row, changes.recipients)
     if "reference_public_ids" in changes.model_fields_set:
-        noted["referencePublicIds"] = await _change_references(ctx, session, row, changes.reference_public_ids)
-    return noted
+        values["referencePublicIds"] = await _change_references(ctx, session, row, changes.reference_public_ids)
+    return values
 
 
 async def _change_recipients(
-    session: AsyncSession, row: DocumentRow, asked: Sequence[AskedRecipient] | None
+    session: AsyncSession, row: DocumentRow, stated: Sequence[StatedRecipient] | None
 ) -> tuple[object, object]:
-    if asked is None:
+    if stated is None:
         raise required("/recipients")
-    known = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
-    before = [(one.organization.public_id, one.recipient_type) for one in known]
-    after = [(one.organization_public_id, one.recipient_type) for one in asked]
+    present = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
+    before = [(recipient.organization.public_id, recipient.recipient_type) for recipient in present]
+    after = [(recipient.organization_public_id, recipient.recipient_type) for recipient in stated]
     if before != after:
-        main_recipient(row.originator.public_id, asked)
+        main_recipient(row.originator.public_id, stated)
         of_project = await projects.list_parties(session, project_id=row.project.id)
-        found = recipients_among(of_project, asked)
-        if _main(after) != _main(before):
+        recipients = [(party.id, kind) for party, kind in recipients_among(of_project, stated)]
+        if _main_organization(after) != _main_organization(before):
             raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
-        gone = {one for one, _ in before} - {one for one, _ in after}
-        if gone and await repository.ever_issued(session, document_id=row.document.id):
+        removed = {organization for organization, _ in before} - {organization for organization, _ in after}
+        if removed and await repository.ever_issued(session, document_id=row.document.id):
             raise DocumentAlreadyIssued(fields=[FieldProblem("/recipients", "issued", DocumentAlreadyIssued.says)])
-        await repository.replace_recipients(
-            session, document_id=row.document.id, recipients=[(organization.id, kind) for organization, kind in found]
-        )
-    return _said(before), _said(after)
+        await repository.replace_recipients(session, document_id=row.document.id, recipients=recipients)
+    return _recipient_texts(before), _recipient_texts(after)
 
 
-def _main(recipients: Sequence[tuple[UUID, str]]) -> UUID | None:
-    return next((one for one, kind in recipients if kind == "TO"), None)
+def _main_organization(recipients: Sequence[tuple[UUID, str]]) -> UUID | None:
+    return next((organization for organization, kind in recipients if kind == "TO"), None)
 
 
-def _said(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
-    return [f"{kind} {one}" for one, kind in recipients]
+def _recipient_texts(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
+    return [f"{kind} {organization}" for organization, kind in recipients]
 
 
 async def _change_references(
-    ctx: RequestContext, session: AsyncSession, row: DocumentRow, asked: Sequence[UUID]
+    ctx: RequestContext, session: AsyncSession, row: DocumentRow, stated: Sequence[UUID]
 ) -> tuple[object, object]:
-    """References that the caller may not see stay."""
+    """Keep references that the caller may not see."""
     outgoing, _ = await repository.referenced(session, document_id=row.document.id)
-    seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=outgoing)
-    before = [one for one in outgoing if one in seen]
-    if set(before) != set(asked) or len(asked) != len(before):
-        if row.document.public_id in asked:
-            pointer = f"/referencePublicIds/{list(asked).index(row.document.public_id)}"
+    visible = await repository.visible(session, reach=reach(ctx.caller), public_ids=outgoing)
+    before = [public_id for public_id in outgoing if public_id in visible]
+    if set(before) != set(stated) or len(stated) != len(before):
+        if row.document.public_id in stated:
+            pointer = f"/referencePublicIds/{list(stated).index(row.document.public_id)}"
             raise invalid(pointer, "self", "เอกสารอ้างอิงตัวเองไม่ได้", "A document cannot refer to itself.")
-        targets = await references_of(ctx, session, project=project_of(row), asked=asked)
-        gone = [seen[one].document.id for one in before]
+        targets = await references_of(ctx, session, project=project_of(row), stated=stated)
+        gone = [visible[public_id].document.id for public_id in before]
         await repository.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
-    return sorted(map(str, before)), sorted(map(str, asked))
+    return sorted(map(str, before)), sorted(map(str, stated))
 
 
 def project_of(row: DocumentRow) -> ProjectRef:

@@ -1,7 +1,4 @@
-"""
-A new document: what must be right before its number is issued (whom it is written for and sent to, its dates, what it refers
-to; every fault names its field), the rows that are written with the number, and who may change it afterwards.
-"""
+"""Checks and rows of new documents, and rights to change them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +23,7 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentHead, OrganizationName
 from saraban.documents.core.repository.workflow_subject import NOT_WRITTEN, SubjectRow
 from saraban.documents.core.schemas import NewDocument
-from saraban.documents.core.schemas import Recipient as AskedRecipient
+from saraban.documents.core.schemas import Recipient as StatedRecipient
 from saraban.documents.core.service.document_change import started_by
 from saraban.documents.core.service.kind import UnnumberedDraft
 from saraban.documents.core.service.workflow_subject import SubjectContext
@@ -58,7 +55,7 @@ _SELF = Text(
 
 
 class SentToSelf(Invalid):
-    """A recipient is the originator itself (EC-CORR-003)."""
+    """A recipient is the originating organization itself (EC-CORR-003)."""
 
     kind, code = ErrorKind.INVALID, "CORRESPONDENCE_TO_SELF"
     says = _SELF
@@ -68,9 +65,8 @@ class SentToSelf(Invalid):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentDraft(UnnumberedDraft):
     """
-    :param of_project: who takes part in its project
-    :param taking_part: in its contract, or its project where it has none
-    :param own: what only its subtype has
+    :param taking_part: parties of the contract, else of the project
+    :param own: data of the subtype
     """
 
     order: NewDocument
@@ -83,26 +79,19 @@ class DocumentDraft(UnnumberedDraft):
 
 
 def stated_originator(ctx: RequestContext, stated: UUID | None, pointer: str) -> UUID:
-    """
-    Return the organization a document is written for: the stated one, or the caller's own.
-
-    :raises Invalid: when none is stated and the caller has none
-    """
-    found = stated or ctx.caller.organization_public_id
-    if found is None:
+    """:raises Invalid: if neither is given"""
+    originator = stated or ctx.caller.organization_public_id
+    if originator is None:
         raise invalid(pointer, "required", "จำเป็นต้องระบุองค์กรผู้ส่ง", "The originating organization is required.")
-    return found
+    return originator
 
 
 async def plan_of(
     ctx: RequestContext, session: AsyncSession, request: numbering.NumberRequest, pointers: Mapping[str, str]
 ) -> numbering.Plan:
     """
-    Plan the number of a new document.
-
-    :param pointers: what the document's own schema calls a field of the request, where it differs
-    :raises NotYourOrganization: when the caller acts for another one than the originator
-    :raises Invalid: naming the field
+    :param pointers: the schema's pointers, by those of the number request
+    :raises NotYourOrganization, Invalid:
     """
     pointer = "/originatorOrganizationPublicId"
     try:
@@ -110,60 +99,54 @@ async def plan_of(
         if plan.originator.id not in ctx.caller.organization_ids and not ctx.caller.may(EVERYTHING, Scope()):
             raise NotYourOrganization.at(pointer)
     except DomainError as refusal:
-        refusal.fields = tuple(replace(one, pointer=pointers.get(one.pointer, one.pointer)) for one in refusal.fields)
+        refusal.fields = tuple(
+            replace(problem, pointer=pointers.get(problem.pointer, problem.pointer)) for problem in refusal.fields
+        )
         raise
     return plan
 
 
 def check_takes_part(plan: numbering.Plan, of_project: Sequence[projects.Party], pointer: str) -> None:
-    """
-    :raises Invalid: when the originator has left the project since its plan was remembered
-    """
-    if all(one.id != plan.originator.id for one in of_project):
+    """:raises Invalid: if the originator has left since the plan was cached"""
+    if all(party.id != plan.originator.id for party in of_project):
         raise unknown(pointer, str(plan.originator.public_id))
 
 
-def main_recipient(originator: UUID, asked: Sequence[AskedRecipient]) -> int:
+def main_recipient(originator: UUID, stated: Sequence[StatedRecipient]) -> int:
     """
-    Return the place of the first TO, which is the main one.
+    Return the position of the first TO.
 
-    :raises SentToSelf: when one of them is the originator
-    :raises Invalid: without a TO, and with one named twice
+    :raises SentToSelf:
+    :raises Invalid: without a TO, or with a recipient listed twice
     """
-    named = [one.organization_public_id for one in asked]
-    for place, organization in enumerate(named):
+    organizations = [recipient.organization_public_id for recipient in stated]
+    for place, organization in enumerate(organizations):
         pointer = f"/recipients/{place}/organizationPublicId"
         if organization == originator:
             raise SentToSelf(fields=[FieldProblem(pointer, "self", _SELF)])
-        if organization in named[:place]:
+        if organization in organizations[:place]:
             raise invalid(pointer, "duplicate", "ระบุผู้รับรายนี้ซ้ำ", "This recipient is listed twice.")
-    for place, one in enumerate(asked):
-        if one.recipient_type == "TO":
+    for place, recipient in enumerate(stated):
+        if recipient.recipient_type == "TO":
             return place
     raise invalid("/recipients", "to_required", "ต้องมีผู้รับ (TO) อย่างน้อยหนึ่งราย", "At least one TO recipient is required.")
 
 
 def recipients_among(
-    of_project: Sequence[projects.Party], asked: Sequence[AskedRecipient]
+    of_project: Sequence[projects.Party], stated: Sequence[StatedRecipient]
 ) -> list[tuple[projects.Party, str]]:
-    """
-    Return the recipients in their order.
-
-    :raises Invalid: with one that takes no part in the project
-    """
-    known = {party.public_id: party for party in of_project}
-    for place, one in enumerate(asked):
-        if one.organization_public_id not in known:
-            raise unknown(f"/recipients/{place}/organizationPublicId", str(one.organization_public_id))
-    return [(known[one.organization_public_id], one.recipient_type) for one in asked]
+    """:raises Invalid: for an organization outside the project"""
+    parties = {party.public_id: party for party in of_project}
+    for place, recipient in enumerate(stated):
+        if recipient.organization_public_id not in parties:
+            raise unknown(f"/recipients/{place}/organizationPublicId", str(recipient.organization_public_id))
+    return [(parties[recipient.organization_public_id], recipient.recipient_type) for recipient in stated]
 
 
 def check_due(
     due: date | None, document_date: date | None, *, today: date, incoming: bool = False, sent: date | None = None
 ) -> None:
-    """
-    :raises Invalid: when the due date lies before today or the document's own date; of an incoming document, before it was sent
-    """
+    """:raises Invalid: if the due date is before `earliest_due`"""
     earliest = earliest_due(document_date, today=today, incoming=incoming, sent=sent)
     if due is not None and earliest is not None and due < earliest:
         raise invalid(
@@ -181,30 +164,26 @@ _DATE_FAULTS = {
 
 
 def check_dates(*, document: date | None, sent: date | None, received: date | None, today: date) -> None:
-    """
-    :raises Invalid: naming each date that lies in the future, and a receipt before the sender's date
-    """
-    found = date_faults(document=document, sent=sent, received=received, today=today)
-    if found:
-        fields = [FieldProblem(f"/{name}", code, _DATE_FAULTS[code]) for name, code in found.items()]
+    """:raises Invalid: names each date with a fault"""
+    faults = date_faults(document=document, sent=sent, received=received, today=today)
+    if faults:
+        fields = [FieldProblem(f"/{name}", code, _DATE_FAULTS[code]) for name, code in faults.items()]
         raise Invalid("The dates do not agree.", fields=fields)
 
 
 async def references_of(
-    ctx: RequestContext, session: AsyncSession, *, project: ProjectRef, asked: Sequence[UUID]
+    ctx: RequestContext, session: AsyncSession, *, project: ProjectRef, stated: Sequence[UUID]
 ) -> list[int]:
-    """
-    :raises Invalid: when one is named twice, is of another project, or is not to be known of
-    """
-    rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=asked)
-    for place, public_id in enumerate(asked):
+    """:raises Invalid: for a document that is hidden, of another project, or listed twice"""
+    rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=stated)
+    for place, public_id in enumerate(stated):
         pointer = f"/referencePublicIds/{place}"
         row = rows.get(public_id)
         if row is None or row.document.project_id != project.id:
             raise invalid(pointer, "unknown", "ไม่พบเอกสารอ้างอิงนี้", "The referenced document was not found.")
-        if public_id in asked[:place]:
+        if public_id in stated[:place]:
             raise invalid(pointer, "duplicate", "ระบุเอกสารอ้างอิงนี้ซ้ำ", "This document is listed twice.")
-    return [rows[public_id].document.id for public_id in asked]
+    return [rows[public_id].document.id for public_id in stated]
 
 
 async def check(
@@ -238,14 +217,14 @@ async def check(
     )
     project, contract_id = plan.project, plan.parties.contract_id
     code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
-    # Who takes part is read anew: a plan is remembered for a moment.
+    # Plans are cached: read the parties again.
     of_project, taking_part = await projects.list_all_parties(session, project_id=project.id, contract_id=contract_id)
     check_takes_part(plan, of_project, pointer)
     return DocumentDraft(
         order=order,
         plan=plan,
         recipients=recipients_among(of_project, order.recipients),
-        references=await references_of(ctx, session, project=project, asked=order.reference_public_ids),
+        references=await references_of(ctx, session, project=project, stated=order.reference_public_ids),
         contract_id=contract_id,
         of_project=of_project,
         taking_part=taking_part,
@@ -255,15 +234,13 @@ async def check(
 
 
 def check_party(draft: DocumentDraft) -> None:
-    """
-    :raises Invalid: when the contract, stated or implied by a code, is none of the originator's
-    """
+    """:raises Invalid: if the originator may not write in the contract"""
     if draft.contract_id is None:
         return
     plan, of_contract, of_project = draft.plan, projects.by_role(draft.taking_part), projects.by_role(draft.of_project)
     if not may_write_in(plan.originator.id, of_contract=of_contract, of_project=of_project):
         raise invalid(
-            _named_by(plan),
+            _contract_pointer(plan),
             "not_a_party",
             "{organization} ไม่ใช่คู่สัญญาของสัญญานี้ จึงออกเอกสารในสัญญานี้ไม่ได้",
             "{organization} is not a party to this contract and cannot create documents in it.",
@@ -271,8 +248,7 @@ def check_party(draft: DocumentDraft) -> None:
         )
 
 
-def _named_by(plan: numbering.Plan) -> str:
-    """Return the field that says which contract it is."""
+def _contract_pointer(plan: numbering.Plan) -> str:
     if plan.contract:
         return "/contractPublicId"
     return "/disciplineCode" if plan.discipline else "/subTypeCode"
@@ -280,8 +256,6 @@ def _named_by(plan: numbering.Plan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewRows:
-    """The keys of a new document's rows, which its own kind adds to."""
-
     document: int
     revision: int
 
@@ -289,7 +263,7 @@ class NewRows:
 async def insert(
     ctx: RequestContext, session: AsyncSession, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
 ) -> tuple[NewRows, SubjectContext]:
-    """Write the rows that every document with revisions has, and return what its workflow asks of it."""
+    """Insert the rows that every kind shares."""
     public_id = new_id()
     document = await repository.create_document(session, _document_row(ctx, draft, issued))
     recipients = [(organization.id, kind) for organization, kind in draft.recipients]
@@ -297,10 +271,10 @@ async def insert(
     await repository.add_references(session, document_id=document, targets=draft.references)
     row = {"uuid": public_id, "correspondence_id": document, **_revision_row(ctx, draft, issued)}
     revision = await repository.create_revision(session, row, status=rules.status_code(DRAFT, None))
-    return NewRows(document, revision), _subject_of(ctx, draft, public_id, issued)
+    return NewRows(document, revision), _new_subject(ctx, draft, public_id, issued)
 
 
-def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issued: numbering.Issued) -> SubjectContext:
+def _new_subject(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issued: numbering.Issued) -> SubjectContext:
     plan, order = draft.plan, draft.order
     row = SubjectRow(
         document_id=NOT_WRITTEN,
@@ -325,8 +299,8 @@ def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issue
         discipline_code=plan.discipline.code if plan.discipline else None,
     )
     recipients = [
-        repository.RecipientRow(OrganizationName(one.id, one.public_id, one.code), kind)
-        for one, kind in draft.recipients
+        repository.RecipientRow(OrganizationName(party.id, party.public_id, party.code), kind)
+        for party, kind in draft.recipients
     ]
     return SubjectContext(row, recipients, projects.by_role(draft.taking_part), draft.taking_part)
 
@@ -378,26 +352,21 @@ ORG_ADMIN = "Org Admin"
 
 def home_scope(ctx: RequestContext, document: Document | DocumentHead) -> Scope:
     """
-    Return the scope in which a right over the originator's own document counts.
+    Return the scope of rights to change a document.
 
-    A role at the contract counts for the originator's people only: the consultant's contract administrator does not
-    write the contractor's documents.
+    A contract role counts for the originator's people only: the consultant does not change the contractor's documents.
     """
     contract = document.contract_id if document.originator_id in ctx.caller.organization_ids else None
     return Scope(frozenset({document.originator_id}), document.project_id, contract)
 
 
 def require_edit(ctx: RequestContext, rules: KindRules, document: Document | DocumentHead) -> None:
-    """
-    :raises Forbidden: when the caller does not write this kind for the originator
-    """
+    """:raises Forbidden:"""
     ctx.caller.require(rules.edit, home_scope(ctx, document))
 
 
 def require_create(ctx: RequestContext, rules: KindRules, document: Document | DocumentHead) -> None:
-    """
-    :raises Forbidden: when the caller does not issue this kind for the originator
-    """
+    """:raises Forbidden:"""
     ctx.caller.require(rules.create, home_scope(ctx, document))
 
 
@@ -408,8 +377,6 @@ def may_withdraw(ctx: RequestContext, document: Document | DocumentHead) -> bool
 
 
 def require_withdraw(ctx: RequestContext, document: Document | DocumentHead) -> None:
-    """
-    :raises Forbidden: when the caller may not withdraw what the originator has issued
-    """
+    """:raises Forbidden:"""
     if not may_withdraw(ctx, document):
         raise Forbidden(f"The permission {ADMIN_EDIT} is needed here.")

@@ -1,7 +1,4 @@
-"""
-What a kind of document brings to the shared verbs: its rules, its own rows and checks, and what its answers show. The verbs
-never ask which kind they have in hand.
-"""
+"""The interface of a kind of documents."""
 
 # ruff: noqa: ARG002
 
@@ -38,11 +35,9 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 class DocumentHeader(Protocol):
     """
-    What the verbs read of a document of any kind.
-
-    :param entity_id: what its workflow knows it by
-    :param number_uuid: public id of its number in the ledger
-    :param version: raised by every write to what is shown of it; steps of its workflow raise the instance's own
+    :param entity_id: its id in the workflow
+    :param number_uuid: public id of its row in the number register
+    :param version: every write raises it; workflow steps do not
     """
 
     @property
@@ -75,7 +70,7 @@ class DocumentHeader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnnumberedDraft:
-    """A new document with everything resolved and checked; only its number is missing."""
+    """A new document, checked, without its number."""
 
     plan: numbering.Plan
     starting: workflow.StartingWorkflow
@@ -83,7 +78,7 @@ class UnnumberedDraft:
     public_id: UUID = field(default_factory=new_id)
 
 
-# What a subtype adds to an answer, or says otherwise in it, by revision id.
+# Fields that a subtype adds to a response or overrides, by revision id.
 OwnFields = Mapping[int, Mapping[str, Any]]
 Facts = Mapping[str, SubjectFacts]  # by entity id
 Row = TypeVar("Row", bound=DocumentHeader)
@@ -91,14 +86,7 @@ Draft = TypeVar("Draft", bound=UnnumberedDraft)
 
 
 class DocumentKind(ABC, Generic[Row, Draft]):
-    """
-    :param new: what a new one is written with
-    :param changes: what can be changed of a draft
-    :param summary: the answer for one row of its register
-    :param full: the answer for one document
-    :param search: the query of its register
-    :param reserved_fields: this kind's own names of the fields that a number is reserved for
-    """
+    """:param reserved_fields: the kind's names of a reservation's fields"""
 
     rules: ClassVar[KindRules]
     new: ClassVar[type[Schema]]
@@ -111,10 +99,10 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @property
     @abstractmethod
     def index(self) -> ReachIndex:
-        """The rows of its register in the index of reach; whatever changes a document writes them anew behind it."""
+        """Rows in `document_reach`: renew them after every change."""
 
     async def renew_reach(self, session: AsyncSession, *, document_id: int) -> None:
-        """Write anew what readers find of a document, once its own rows stand as they are to be committed."""
+        """Call it after all other changes of the document."""
         await self.index.renew(session, documents=[document_id])
 
     @property
@@ -128,45 +116,35 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> Draft:
-        """
-        Resolve and check everything that can be known before a number is issued.
-
-        :raises Invalid: naming the field
-        """
+        """:raises Invalid:"""
 
     def due_dates(self, asked: Any) -> Mapping[str, date | None]:
-        """Return the due dates of a request, by the pointers of their fields."""
+        """Return due dates by pointer."""
         return {"/dueDate": asked.due_date}
 
     async def warnings(
         self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
     ) -> list[FieldProblem]:
-        """
-        Return what is doubtful in a request to create or change a document, before or after it is carried out.
-
-        :param public_id: of the document that it changes, or has created
-        """
+        """:param public_id: of the changed or created document; None before"""
         return due_date_warnings(self.due_dates(asked), today=local_date(ctx.now, ctx.zone))
 
     @abstractmethod
     async def insert(
         self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued
     ) -> WrittenDocument:
-        """Write the rows of the number's document; after a collision it runs again."""
+        """It runs again after a collision of numbers."""
 
     def conflict(self, error: IntegrityError) -> DomainError | None:
-        """Return what is meant where a constraint refuses the rows of a new document; None where that is a fault of ours."""
+        """Return the error of a violated constraint; None for a fault of Saraban."""
         return None
 
     async def find(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Row:
-        """
-        :raises NotFound: also when the caller may not know of it
-        """
+        """:raises NotFound:"""
         return self.newest(await self.seen(ctx, session, public_id))
 
     @abstractmethod
     async def find_written(self, session: AsyncSession, public_id: UUID) -> Row:
-        """Return a document as it was first written, whoever asks."""
+        """Return the first revision, without a check of the reader."""
 
     @abstractmethod
     async def page(
@@ -175,7 +153,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def lock(self, session: AsyncSession, row: Row) -> None:
-        """Hold the document and its workflow instance until the end of the transaction."""
+        """Lock the document, then its workflow instance."""
 
     @abstractmethod
     async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Facts: ...
@@ -189,29 +167,24 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         facts: Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[Schema]:
-        """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
+        """Use a fixed number of queries."""
 
     @abstractmethod
     async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[Row]:
-        """Return what the caller may see of a document, newest first; none of what they may not know of."""
+        """Return the visible rows, newest first; none of a hidden document."""
 
     @abstractmethod
     def newest(self, rows: Sequence[Row]) -> Row:
-        """
-        Return which of the rows that the caller may see is the document.
-
-        :raises NotFound: also when the caller may not know of it
-        """
+        """:raises NotFound:"""
 
     @abstractmethod
     async def parts(
         self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row], facts: Facts
     ) -> Any:
         """
-        Read what one document shows of the rows around its own.
+        Read related rows for `answer`.
 
-        :param rows: of which it is one, where all of them are shown
-        :param facts: of `rows`
+        :param rows: the revisions to show; contains `row`
         """
 
     @abstractmethod
@@ -219,33 +192,29 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     def require_edit(self, ctx: RequestContext, row: Row) -> None:
-        """
-        :raises Forbidden: when the caller does not write this kind for the originator
-        """
+        """:raises Forbidden:"""
 
     @abstractmethod
     async def change(
         self, ctx: RequestContext, session: AsyncSession, row: Row, envelope: Envelope | None, *, changes: Any
     ) -> dict[str, dict[str, Any]]:
         """
-        Change a draft, and return the old and the new value of each field for the audit trail.
+        Change a draft, and return old and new values for the audit trail.
 
-        :raises NotADraft: once it has been submitted
+        :raises NotADraft:
         """
 
     @abstractmethod
     async def check_cancel(
         self, ctx: RequestContext, session: AsyncSession, row: Row, envelope: Envelope | None
     ) -> None:
-        """
-        :raises DomainError: when the caller may not cancel it as it stands now
-        """
+        """:raises DomainError:"""
 
     @abstractmethod
     async def mark_cancelled(
         self, ctx: RequestContext, session: AsyncSession, row: Row, *, reason: str
     ) -> Sequence[UUID]:
-        """Write the cancellation into the kind's own rows, and return who is notified of it beside the usual."""
+        """Return additional users to notify."""
 
     @abstractmethod
     async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest: ...
@@ -265,10 +234,8 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         now: datetime | None = None,
     ) -> dict[str, workflow.InstanceState]:
         """
-        Return where the workflow of each stands, by entity id.
-
-        :param facts: of the rows, where they have been read
-        :param now: for what is to be shown: then the actions in the place of others are there too
+        :param facts: of the rows, if already read
+        :param now: adds the actions that the caller may take as a delegate
         """
         return await workflow.states_of(
             ctx,
@@ -280,15 +247,14 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         )
 
     @abstractmethod
-    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
-        """Return what events say of this kind beside what they say of every one."""
+    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]: ...
 
 
 AnyKind = DocumentKind[Any, Any]
 
 
 class Follower(Protocol):
-    """What ends together with a document, such as the circulations of it; `bootstrap` wires it."""
+    """Ends with a document, like its circulations."""
 
     async def document_cancelled(
         self, ctx: RequestContext, session: AsyncSession, *, document: UUID, reason: str
@@ -297,8 +263,6 @@ class Follower(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DocumentServices:
-    """What documents are written with; `bootstrap` makes it once."""
-
     db: Database
     idempotency: Idempotency
     allocator: numbering.Allocator

@@ -1,4 +1,4 @@
-"""From rows to answers: names around the document, its place in the workflow, its files. Shows public ids and codes only."""
+"""Responses from rows of documents."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -64,19 +64,19 @@ def file_answers(files: Sequence[repository.LinkedFile]) -> list[DocumentFileAns
     return [file_answer(file, is_main=file.is_main) for file in files]
 
 
-def _recipient(one: RecipientRow) -> RecipientAnswer:
-    _, public_id, code, name, english = one.organization
+def _recipient_answer(recipient: RecipientRow) -> RecipientAnswer:
+    _, public_id, code, name, english = recipient.organization
     return RecipientAnswer(
         public_id=public_id,
         organization_code=code,
         organization_name=name,
         organization_name_en=english,
-        recipient_type=one.recipient_type,
+        recipient_type=recipient.recipient_type,
     )
 
 
 def coded(code: str, english: str | None, thai: str | None) -> CodeAnswer:
-    """Return a code of master data with its names; not all have an English one."""
+
     return CodeAnswer(code=code, name=english or thai, name_th=thai)
 
 
@@ -104,7 +104,7 @@ def summary_fields(
         "project": row.project,
         "contract": row.contract,
         "originator": row.originator,
-        "recipients": [_recipient(one) for one in recipients],
+        "recipients": list(map(_recipient_answer, recipients)),
         "subject": row.revision.subject,
         "priority": row.revision.priority,
         "document_date": row.revision.document_date,
@@ -122,11 +122,7 @@ def summary_fields(
 
 
 class DocumentParts(NamedTuple):
-    """
-    What one document shows of the rows around its own.
-
-    :param files: by revision, as of what its subtype adds
-    """
+    """:param files: by revision id, like `own`, the fields of the subtype"""
 
     recipients: Sequence[RecipientRow]
     files: Mapping[int, Sequence[LinkedFile]]
@@ -142,12 +138,9 @@ async def read_parts(
     recipients: Sequence[RecipientRow],
     own: OwnFields,
 ) -> DocumentParts:
-    """
-    :param own: what the subtype adds to the revisions, by their keys
-    """
     return DocumentParts(
         recipients,
-        await repository.files(session, revision_ids=[one.revision.id for one in rows if one.texts.has_files]),
+        await repository.files(session, revision_ids=[row.revision.id for row in rows if row.texts.has_files]),
         own,
         await _references(ctx, session, row=row),
     )
@@ -182,12 +175,12 @@ async def _references(ctx: RequestContext, session: AsyncSession, *, row: Docume
     here = parties[row.document.id]
     return {
         "references": [
-            reference(one, is_reply=_stands(row) and is_reply(here, parties[one.document.id]))
-            for one in (rows[key] for key in outgoing if key in rows)
+            reference(target, is_reply=_is_effective(row) and is_reply(here, parties[target.document.id]))
+            for target in (rows[key] for key in outgoing if key in rows)
         ],
         "referenced_by": [
-            reference(one, is_reply=_stands(one) and is_reply(parties[one.document.id], here))
-            for one in (rows[key] for key in incoming if key in rows)
+            reference(source, is_reply=_is_effective(source) and is_reply(parties[source.document.id], here))
+            for source in (rows[key] for key in incoming if key in rows)
         ],
     }
 
@@ -196,14 +189,13 @@ async def _parties(session: AsyncSession, rows: Sequence[DocumentRow]) -> dict[i
     recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
     return {
         row.document.id: Correspondents(
-            row.document.originator_id, {one.organization.id for one in recipients[row.document.id]}
+            row.document.originator_id, {recipient.organization.id for recipient in recipients[row.document.id]}
         )
         for row in rows
     }
 
 
-def _stands(row: DocumentRow) -> bool:
-    """Nothing is answered by what was not issued, or is cancelled."""
+def _is_effective(row: DocumentRow) -> bool:
     return row.revision.issued_date is not None and row.document.cancelled_at is None
 
 

@@ -1,7 +1,4 @@
-"""
-Reading documents: the pages of a register, one document, its revisions and its life in one list, what its reader may do with
-it, and who may read the files of it.
-"""
+"""Reads registers, documents, revisions and history."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,19 +28,18 @@ from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 _PAGE = 100
-_ABSENT = "onBehalfOfPublicId"
-_OWN = {"at", "source", "revision_label", "details"}  # all else of an entry is of the same name in a step
-_TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
+_PRINCIPAL = "onBehalfOfPublicId"
+_ENTRY_FIELDS = {"at", "source", "revision_label", "details"}  # the other fields have the same name in a step
+_WORKFLOW_ACTIONS = "workflow."  # the steps of the workflow show these
 
 
 async def listing(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, search: RegisterQuery, counted: bool = False
 ) -> CountedPage[WorkflowItem[Any]]:
     """
-    Return a page of what the caller may see, with a fixed number of queries.
+    Use a fixed number of queries.
 
-    :param counted: say of how many documents it is a page
-    :raises Invalid: naming the parameter that cannot be used
+    :raises Invalid:
     """
     page = await kind.page(ctx, session, search=search, counted=counted)
     if not page.items:
@@ -58,13 +54,11 @@ async def listing(
 
 
 async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> WorkflowEnvelope[Any]:
-    """
-    :raises NotFound: also when the caller may not know of the document
-    """
-    return await _full(ctx, session, kind, row=await kind.find(ctx, session, public_id))
+    """:raises NotFound:"""
+    return await _read_full(ctx, session, kind, row=await kind.find(ctx, session, public_id))
 
 
-async def _full(
+async def _read_full(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
     facts = await kind.facts(session, [row], zone=ctx.zone)
@@ -78,17 +72,15 @@ async def show(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, receipt: Receipt, *, created: bool = False
 ) -> WorkflowEnvelope[Any]:
     """
-    Return the document of a receipt as it stands now.
-
-    :param created: by this request: then it is shown to who wrote it, who may have no right to read
-    :raises NotFound: when the caller may not know of it any more
+    :param created: its author sees the new document even without the right to read
+    :raises NotFound:
     """
     assert receipt.public_id is not None  # every receipt of a document names it
     if created and not receipt.repeated:
         row = await kind.find_written(session, public_id=receipt.public_id)
     else:
         row = await kind.find(ctx, session, public_id=receipt.public_id)
-    return await _full(ctx, session, kind, row=row)
+    return await _read_full(ctx, session, kind, row=row)
 
 
 def etag(answer: WorkflowEnvelope[Any]) -> str:
@@ -105,17 +97,13 @@ class PermittedActions:
 def permitted_actions(
     ctx: RequestContext, kind: RevisionedKind, rows: Sequence[DocumentRow], envelope: Envelope | None
 ) -> PermittedActions:
-    """
-    Return which of edit, cancel and revise are open to the caller now.
-
-    :param rows: what the caller may see of the document, newest first
-    """
+    """:param rows: visible revisions, newest first"""
     row = kind.newest(rows)
     if row.document.cancelled_at is not None or not row.revision.is_current:
         return PermittedActions()
     in_draft = envelope is not None and envelope.current_state == DRAFT
-    # Whoever sees a draft sees every revision of it.
-    never_issued = in_draft and all(one.revision.issued_date is None for one in rows)
+    # A reader who sees the draft sees every revision, so `rows` is complete.
+    never_issued = in_draft and all(row.revision.issued_date is None for row in rows)
     scope = home_scope(ctx, row.document)
     may_edit = ctx.caller.may(kind.rules.edit, scope)
     if never_issued:
@@ -125,10 +113,9 @@ def permitted_actions(
     else:
         may_cancel = kind.rules.cancel_after_issue and may_withdraw(ctx, row.document)
     ended = envelope is not None and envelope.terminal
-    # Who asked has closed the matter with the answer: there is nothing to ask anew.
+    # An RFI that its originator has closed has its answer.
     settled = envelope is not None and envelope.outcome == "closed" and row.type_code == "RFI"
     may_revise = ended and not settled and ctx.caller.may(kind.rules.create, scope)
-    # Whether a state may be edited is its definition's word, whatever the state is called.
     return PermittedActions(
         edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise
     )
@@ -137,20 +124,16 @@ def permitted_actions(
 async def list_revisions(
     ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID
 ) -> ShortList[WorkflowItem[RevisionDetail]]:
-    """
-    Return the revisions that the caller may see, newest first, each with its own workflow and files.
-
-    :raises NotFound: also when the caller may not know of the document
-    """
+    """:raises NotFound:"""
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
     envelopes = await workflow.envelopes(ctx, session, await kind.states(ctx, session, rows))
     files = await repository.files(session, revision_ids=[row.revision.id for row in rows if row.texts.has_files])
-    own = await kind.in_full(session, rows, reach(ctx.caller))
-    return _revisions(ctx, kind, rows, envelopes, files, own)
+    extras = await kind.in_full(session, rows, reach(ctx.caller))
+    return _revision_list(ctx, kind, rows, envelopes, files, extras)
 
 
-def _revisions(
+def _revision_list(
     ctx: RequestContext,
     kind: RevisionedKind,
     rows: Sequence[DocumentRow],
@@ -158,7 +141,7 @@ def _revisions(
     files: Mapping[int, Sequence[repository.LinkedFile]],
     extras: OwnFields,
 ) -> ShortList[WorkflowItem[RevisionDetail]]:
-    shown = kind.revision.model_fields
+    schema_fields = kind.revision.model_fields
     items = []
     for row in rows:
         fields = revision_answer(row).model_dump() | {
@@ -170,73 +153,67 @@ def _revisions(
             "issued_at": row.revision.issued_date,
             "attachments": file_answers(files[row.revision.id]),
         }
-        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
-        items.append(WorkflowItem.around(kind.revision(**(fields | own)), envelopes.get(row.entity_id)))
+        fields |= {name: value for name, value in extras.get(row.revision.id, {}).items() if name in schema_fields}
+        items.append(WorkflowItem.around(kind.revision(**fields), envelopes.get(row.entity_id)))
     return kind.revisions(items=items)
 
 
 async def history(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID
 ) -> ShortList[HistoryEntry]:
-    """
-    Return what happened to the revisions that the caller may see.
-
-    :raises NotFound: also when the caller may not know of the document
-    """
+    """:raises NotFound:"""
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
-    taken = await _taken(session, await kind.states(ctx, session, rows))
-    return _history(rows, await _told(session, kind, rows, public_id), taken)
+    steps = await _steps_by_subject(session, await kind.states(ctx, session, rows))
+    return _merge_history(rows, await _read_trail(session, kind, rows, public_id), steps)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What the audit trail says of a document, with the names of those whom it names."""
+class _AuditTrail:
+    """:param names: of the people in the records"""
 
-    trail: Sequence[audit.AuditRecord]
+    records: Sequence[audit.AuditRecord]
     names: Mapping[UUID, PersonRef]
 
 
-async def _told(session: AsyncSession, kind: AnyKind, rows: Sequence[DocumentHeader], public_id: UUID) -> _Told:
+async def _read_trail(
+    session: AsyncSession, kind: AnyKind, rows: Sequence[DocumentHeader], public_id: UUID
+) -> _AuditTrail:
     labels = {None, *(row.revision_label for row in rows)}
-    trail = [
-        entry
-        for entry in await _trail(session, kind.rules.name, public_id)
-        if not entry.action.startswith(_TOLD_ELSEWHERE) and entry.details.get("revision") in labels
+    records = [
+        record
+        for record in await _list_records(session, kind.rules.name, public_id)
+        if not record.action.startswith(_WORKFLOW_ACTIONS) and record.details.get("revision") in labels
     ]
-    named = {entry.actor_public_id for entry in trail} | {_absent(entry) for entry in trail}
-    found = await repository.people(session, public_ids={one for one in named if one is not None})
-    return _Told(trail, {public_id: person(user) for public_id, user in found.items()})
+    people = {record.actor_public_id for record in records} | {_principal(record) for record in records}
+    users = await repository.people(session, public_ids={key for key in people if key is not None})
+    return _AuditTrail(records, {public_id: person(user) for public_id, user in users.items()})
 
 
-async def _taken(
+async def _steps_by_subject(
     session: AsyncSession, states: Mapping[str, workflow.InstanceState]
 ) -> dict[str, list[workflow.HistoryStep]]:
-    """Return the steps of each subject, oldest first."""
-    found: dict[UUID, list[workflow.HistoryStep]] = {}
+    by_instance: dict[UUID, list[workflow.HistoryStep]] = {}
     for step in await workflow.steps_of(session, states.values()):
-        found.setdefault(step.instance_public_id, []).append(step)
-    return {key: found.get(one.row.id, []) for key, one in states.items()}
+        by_instance.setdefault(step.instance_public_id, []).append(step)
+    return {key: by_instance.get(state.row.id, []) for key, state in states.items()}
 
 
-def _history(
-    rows: Sequence[DocumentHeader], told: _Told, taken: Mapping[str, Sequence[workflow.HistoryStep]]
+def _merge_history(
+    rows: Sequence[DocumentHeader], trail: _AuditTrail, steps: Mapping[str, Sequence[workflow.HistoryStep]]
 ) -> ShortList[HistoryEntry]:
-    steps = [_step(step, row.revision_label) for row in rows for step in taken.get(row.entity_id, ())]
-    # What one moment did stands in its order, the last on top: an answer is followed by the verdict that it makes.
-    entries = [_deed(entry, told.names) for entry in reversed(told.trail)] + steps
+    step_entries = [_step_entry(step, row.revision_label) for row in rows for step in steps.get(row.entity_id, ())]
+    # The sort is stable: entries of one moment keep their order, the last on top.
+    entries = [_audit_entry(record, trail.names) for record in reversed(trail.records)] + step_entries
     return ShortList[HistoryEntry](items=sorted(entries, key=lambda entry: entry.at)[::-1])
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
     """
-    One document with all that its page shows of it, read once.
-
-    :param rows: what the reader may see of it, newest first; one of them is the document
-    :param state: where its workflow stands, None without one
+    :param rows: visible revisions, newest first; contains `row`
     :param steps: of its workflow, oldest first
-    :param recipients: the organizations it was sent to, in their order
+    :param recipients: keys and public ids, in order
     """
 
     rows: Sequence[Any]
@@ -251,71 +228,71 @@ class DocumentReading:
 
 
 async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> DocumentReading:
-    """
-    :raises NotFound: also when the caller may not know of the document
-    """
+    """:raises NotFound:"""
     rows = await kind.seen(ctx, session, public_id)
     row = kind.newest(rows)
     facts = await kind.facts(session, rows, zone=ctx.zone)
     states = await kind.states(ctx, session, rows, facts=facts, now=ctx.now)
     envelopes = await workflow.envelopes(ctx, session, states, alone=row.entity_id)
-    taken = await _taken(session, states)
+    steps = await _steps_by_subject(session, states)
     parts = await kind.parts(ctx, session, row, rows, facts)
     envelope = envelopes.get(row.entity_id)
     revisions, recipients = None, []
     if isinstance(kind, RevisionedKind):
-        revisions = _revisions(ctx, kind, rows, envelopes, parts.files, parts.own)
-        recipients = [(one.organization.id, one.organization.public_id) for one in parts.recipients]
+        revisions = _revision_list(ctx, kind, rows, envelopes, parts.files, parts.own)
+        organizations = (recipient.organization for recipient in parts.recipients)
+        recipients = [(organization.id, organization.public_id) for organization in organizations]
     return DocumentReading(
         rows=rows,
         row=row,
         state=states.get(row.entity_id),
         envelope=envelope,
         shown=kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope),
-        history=_history(rows, await _told(session, kind, rows, public_id), taken),
-        steps=tuple(taken.get(row.entity_id, ())),
+        history=_merge_history(rows, await _read_trail(session, kind, rows, public_id), steps),
+        steps=tuple(steps.get(row.entity_id, ())),
         revisions=revisions,
         recipients=recipients,
     )
 
 
-async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditRecord]:
-    found: list[audit.AuditRecord] = []
+async def _list_records(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditRecord]:
+    records: list[audit.AuditRecord] = []
     cursor: str | None = None
     while True:
         page = await audit.list_records(
             session, entity_type=entity_type, entity_id=str(public_id), cursor=cursor, limit=_PAGE
         )
-        found.extend(page.items)
+        records.extend(page.items)
         cursor = page.next_cursor
         if cursor is None:
-            return found
+            return records
 
 
-def _step(step: workflow.HistoryStep, label: str | None) -> HistoryEntry:
-    same = {name: getattr(step, name) for name in HistoryEntry.model_fields if name not in _OWN}
+def _step_entry(step: workflow.HistoryStep, label: str | None) -> HistoryEntry:
+    fields = {name: getattr(step, name) for name in HistoryEntry.model_fields if name not in _ENTRY_FIELDS}
     return HistoryEntry.model_validate(
-        {**same, "at": step.created_at, "source": "workflow", "revision_label": label, "details": {}}
+        {**fields, "at": step.created_at, "source": "workflow", "revision_label": label, "details": {}}
     )
 
 
-def _absent(entry: audit.AuditRecord) -> UUID | None:
-    told = entry.details.get(_ABSENT)
-    return UUID(str(told)) if told else None
+def _principal(record: audit.AuditRecord) -> UUID | None:
+    """Return the person for whom a delegate acted."""
+    public_id = record.details.get(_PRINCIPAL)
+    return UUID(str(public_id)) if public_id else None
 
 
-def _deed(entry: audit.AuditRecord, names: Mapping[UUID, PersonRef]) -> HistoryEntry:
-    details = dict(entry.details)
-    # What a draft said before it was issued is the originator's; the audit trail keeps it.
+def _audit_entry(record: audit.AuditRecord, names: Mapping[UUID, PersonRef]) -> HistoryEntry:
+    details = dict(record.details)
+    # Earlier texts of a draft are not for its recipients.
     details.pop("changes", None)
-    details.pop(_ABSENT, None)
-    absent = _absent(entry)
+    details.pop(_PRINCIPAL, None)
+    principal = _principal(record)
     return HistoryEntry(
-        at=entry.created_at,
+        at=record.created_at,
         source="audit",
-        action=entry.action,
-        actor=names.get(entry.actor_public_id) if entry.actor_public_id else None,
-        on_behalf_of=names.get(absent) if absent else None,
+        action=record.action,
+        actor=names.get(record.actor_public_id) if record.actor_public_id else None,
+        on_behalf_of=names.get(principal) if principal else None,
         revision_label=details.pop("revision", None),
         details=details,
     )
@@ -324,20 +301,17 @@ def _deed(entry: audit.AuditRecord, names: Mapping[UUID, PersonRef]) -> HistoryE
 async def known_to(
     session: AsyncSession, *, organization_id: int, author: UUID, public_ids: Collection[UUID]
 ) -> set[UUID]:
-    """Say which documents are open to an organization, or to the person who writes for it."""
-    nowhere, own = frozenset[int](), frozenset({organization_id})
-    found = set(
-        await repository.visible(
-            session,
-            reach=Reach(everything=False, projects=nowhere, contracts=nowhere, organizations=own, member_of=own),
-            public_ids=public_ids,
-        )
+    """Return the documents visible to the organization or the author."""
+    nowhere, organizations = frozenset[int](), frozenset({organization_id})
+    organization_reach = Reach(
+        everything=False, projects=nowhere, contracts=nowhere, organizations=organizations, member_of=organizations
     )
-    hidden = set(public_ids) - found
+    visible = set(await repository.visible(session, reach=organization_reach, public_ids=public_ids))
+    hidden = set(public_ids) - visible
     person = (await identity.load_callers(session, [author])).get(author) if hidden else None
     if person is None:
-        return found
-    return found | set(await repository.visible(session, reach=reach(person), public_ids=hidden))
+        return visible
+    return visible | set(await repository.visible(session, reach=reach(person), public_ids=hidden))
 
 
 async def visible(
@@ -352,7 +326,6 @@ async def statuses(session: AsyncSession, seen: Reach, public_ids: Collection[UU
 
 
 async def readable_revisions(ctx: RequestContext, session: AsyncSession, revision_ids: Collection[int]) -> set[int]:
-    """Return which revisions among `revision_ids` the caller may see: of a document that is open, a draft may be none."""
     return await repository.readable_revisions(session, reach(ctx.caller), revision_ids)
 
 

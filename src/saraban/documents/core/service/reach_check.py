@@ -1,4 +1,4 @@
-"""Holding the index of reach against the documents it is made of, and mending it; people work meanwhile."""
+"""Compares and repairs `document_reach` while people work."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,13 @@ from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.service.kind import AnyKind
 from saraban.kit.db import Database
 
-SLICE = 500  # documents of one reading, and of one transaction
-Progress = Callable[[int, int], None]  # documents so far, of how many
+SLICE = 500  # documents per read and per transaction
+Progress = Callable[[int, int], None]  # checked documents, all documents
 
 
 @dataclass(frozen=True, slots=True)
 class ReachDifference:
-    """
-    A document that some would look for in vain, or find as it is not.
-
-    :param kind: as `KindRules.name`
-    """
+    """:param kind: as `KindRules.name`"""
 
     kind: str
     number: str
@@ -35,9 +31,9 @@ async def compare_reach(
     progress: Progress = lambda _done, _total: None,
 ) -> AsyncIterator[ReachDifference]:
     """
-    Give each document whose rows in the index are not what they should be, in readings of a moment each.
+    Yield documents with wrong rows.
 
-    :param mend: write those rows anew, so many documents in one transaction; whoever is stopped can begin again
+    :param mend: renew the rows, one slice per transaction; a stopped run can start again
     """
     async with db.reading() as session:
         total = sum([await kind.index.count(session, project=project) for kind in kinds])
@@ -59,7 +55,7 @@ async def compare_reach(
 
 
 async def _mend(index: ReachIndex, session: AsyncSession, documents: Collection[int]) -> None:
-    """Whoever was changing them when they were looked at has written their rows by now."""
+    """Compare again under the lock: another transaction may have renewed the rows."""
     await index.hold(session, documents=documents)
     wrong = await index.differing(session, documents=documents)
     await index.renew(session, documents=wrong)

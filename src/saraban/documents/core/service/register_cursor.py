@@ -1,4 +1,4 @@
-"""Cursors of registers: where a page ended, by the order of its list."""
+"""Cursors of registers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,8 @@ from saraban.kit.text import control_character
 @dataclass(frozen=True, slots=True)
 class RegisterCursor:
     """
-    Where a page ended.
-
-    :param value: what the last row was sorted by, as text; empty where that was its creation
-    :param count: what the first page counted
+    :param value: sort value of the last row; empty if sorted by creation
+    :param count: of the first page
     """
 
     at: datetime
@@ -30,9 +28,7 @@ class RegisterCursor:
 
     @classmethod
     def decode(cls, text: str, mark: bytes) -> Self:
-        """
-        :raises Invalid: when `text` is no cursor, or one of another list, other filters or another order
-        """
+        """:raises Invalid: for a cursor of another list, filter or order"""
         at, public_id, value, count = decode_cursor(text, mark, str, str, str, int | None)
         try:
             return cls(datetime.fromisoformat(at).astimezone(UTC), UUID(public_id), value, count)
@@ -41,7 +37,7 @@ class RegisterCursor:
 
 
 def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int, str]) -> str:
-    """Return what a row is sorted by as a cursor has it: no keys, but for the codes that they stand for."""
+    """Return the sort value for a cursor, without database keys."""
     if value is None:
         return ""
     if sort is Sort.STATUS and isinstance(value, int):
@@ -50,9 +46,7 @@ def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int,
 
 
 def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int | date | None:
-    """
-    :raises Invalid: when the text is none that `sort_text` gave
-    """
+    """:raises Invalid: if `sort_text` does not return such a text"""
     try:
         match sort:
             case Sort.CREATED:
@@ -64,9 +58,8 @@ def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int 
             case Sort.DUE:
                 return datetime.fromisoformat(text).astimezone(UTC)
             case Sort.NUMBER:
-                if (
-                    control_character(text.replace("\x01", "")) is not None
-                ):  # which marks the leading zeros of `sort_key`
+                # `sort_key` marks leading zeros by this control character.
+                if control_character(text.replace("\x01", "")) is not None:
                     raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
                 return text
     except (ValueError, KeyError, OverflowError) as fault:

@@ -1,7 +1,4 @@
-"""
-Pages of registers of any kind: what was asked for becomes keys, then the narrow rows of a page are found, and its kind reads
-the wide ones.
-"""
+"""Pages of registers of any kind."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -64,9 +61,7 @@ def _day_starts(day: date, zone: ZoneInfo) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class CountedPage(Page[T], Generic[T]):
-    """
-    :param count: documents of all pages, up to 10,000 and one; None where nobody asked
-    """
+    """:param count: documents of all pages, at most 10,001; None if not counted"""
 
     count: int | None = None
 
@@ -74,13 +69,10 @@ class CountedPage(Page[T], Generic[T]):
 @dataclass(frozen=True, slots=True)
 class KindRegister:
     """
-    What a kind says of its register, for one reader.
-
-    :param keys: gives the reader's keys
     :param reach: whose contracts count; None where contracts open nothing
-    :param statuses: keys of status codes, None where the database has them
-    :param types: finds the keys of a type of document; None where they are those of the rules
-    :param due: gives the moment at which a day begins for what is due
+    :param statuses: None reads them from the database
+    :param types: finds the keys of a document type; None uses those of the rules
+    :param due: returns the start of a day, for due dates
     """
 
     rules: KindRules
@@ -97,7 +89,7 @@ class KindRegister:
 
 
 def home_of(reach: Reach) -> dict[str, list[int]]:
-    """Return what a reader is at home in, by the names of the conditions of `repository.registers`; nothing for who sees all."""
+    """Return the parameters of `_NOT_BEHIND` in `repository.registers`; none for a reader of everything."""
     if reach.everything:
         return {}
     names = ("organizations", "contracts", "member_of")
@@ -108,16 +100,11 @@ def home_of(reach: Reach) -> dict[str, list[int]]:
 async def people_offered(
     ctx: RequestContext, session: AsyncSession, places: Collection[ProjectRef]
 ) -> list[identity.OrganizationMember]:
-    """
-    Return whose documents a reader of registers can look for: people of their organizations, and of a whole project for who
-    sees all of its documents. Those who have left come last.
-
-    :param places: projects that the caller may see
-    """
-    whole = [one for one in places if ctx.caller.may(VIEW, Scope(project=one.id))]
-    organizations = ctx.caller.organization_ids | await projects.party_keys(session, whole)
-    found = await identity.users_of(session, organizations, closed=True)
-    return sorted(found, key=lambda one: (not one.is_active, one.display_name))
+    """List the people whose documents a reader can filter by; those who have left come last."""
+    fully_visible = [project for project in places if ctx.caller.may(VIEW, Scope(project=project.id))]
+    organizations = ctx.caller.organization_ids | await projects.party_keys(session, fully_visible)
+    people = await identity.users_of(session, organizations, closed=True)
+    return sorted(people, key=lambda person: (not person.is_active, person.display_name))
 
 
 async def read_page(
@@ -130,10 +117,10 @@ async def read_page(
     wide: Callable[[AsyncSession, Sequence[NarrowRow]], Awaitable[Sequence[Row]]],
 ) -> CountedPage[Row]:
     """
-    :param wide: reads what is shown of narrow rows, in their order
-    :raises Invalid: naming the parameter that cannot be used
+    :param wide: reads the shown rows of narrow rows, in their order
+    :raises Invalid: naming the parameter
     """
-    _check(register, search)
+    _check_query(register, search)
     order = Order.of(search.sort)
     mark = list_mark(register.rules.name, search.model_dump_json(exclude={"cursor", "limit"}))
     cursor = RegisterCursor.decode(search.cursor, mark) if search.cursor is not None else None
@@ -141,36 +128,36 @@ async def read_page(
     statuses = register.statuses or {}
     if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
         statuses = await register_filters.status_keys(session)
-    named = await _named_keys(session, register, search)
-    words, text = await _words(session, register, search, keys := register.keys(places))
+    filter_keys = await _named_keys(session, register, search)
+    words, text = await _text_filters(session, register, search, keys := register.keys(places))
     ask = Ask(
         register.tables,
         register.rules.register,
         order,
-        named | _values(ctx, register, search, statuses) | words,
+        filter_keys | _filter_values(ctx, register, search, statuses) | words,
         keys,
         register.home,
-        {name: named[name] for name in ("types", "disciplines") if name in named},
+        {name: filter_keys[name] for name in ("types", "disciplines") if name in filter_keys},
         sees_all=register.reach is not None and register.reach.everything,
         text=text,
     )
-    after = None if cursor is None else await _after(session, register, order, cursor, statuses)
+    after = None if cursor is None else await _find_position(session, register, order, cursor, statuses)
     count = cursor.count if cursor is not None else None
-    sizes = await _sizes(session, ask)
-    found = await _narrow(session, ask, sizes, after, search.limit)
+    sizes = await _measure_filters(session, ask)
+    narrow = await _find_rows(session, ask, sizes, after, search.limit)
     if counted and count is None:
-        is_whole = cursor is None and len(found) <= search.limit
-        count = len(found) if is_whole else await _count(session, ask, sizes)
-    rows = found[: search.limit]
+        is_complete = cursor is None and len(narrow) <= search.limit
+        count = len(narrow) if is_complete else await _count_documents(session, ask, sizes)
+    rows = narrow[: search.limit]
     shown = await wide(session, rows) if rows else []
     following = None
-    if len(found) > search.limit:
+    if len(narrow) > search.limit:
         value = sort_text(order.sort, rows[-1].value, {key: code for code, key in statuses.items()})
         following = RegisterCursor(rows[-1].created_at, shown[-1].public_id, value, count).encode(mark)
     return CountedPage(list(shown), following, count)
 
 
-async def _after(
+async def _find_position(
     session: AsyncSession, register: KindRegister, order: Order, cursor: RegisterCursor, statuses: Mapping[str, int]
 ) -> After:
     heads = register.tables.heads.c
@@ -179,7 +166,7 @@ async def _after(
     return After(sort_value(order.sort, cursor.value, statuses), cursor.at, last)
 
 
-def _check(register: KindRegister, search: RegisterQuery) -> None:
+def _check_query(register: KindRegister, search: RegisterQuery) -> None:
     states = register.rules.statuses
     if search.status is not None and search.status not in states:
         raise not_in_list("query:status", sorted(states))
@@ -206,26 +193,24 @@ def not_in_list(pointer: str, expected: list[str]) -> Exception:
 
 
 async def _named_keys(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> FilterValues:
-    """
-    Return the keys of what a query names, by the names of the conditions of `repository.registers`.
-
-    An unknown code returns no keys, like a code of a contract that the caller cannot see.
-    """
-    named: FilterValues = {}
+    """Return the keys of the filters; an unknown code has none, like a code that the caller cannot see."""
+    filter_keys: FilterValues = {}
     if search.type is not None and register.types is not None:
-        named["types"] = await register.types(session, search.type)
+        filter_keys["types"] = await register.types(session, search.type)
     elif search.type is not None and len(register.rules.type_codes) > 1:
-        named["types"] = await register_filters.type_keys(session, search.type)
+        filter_keys["types"] = await register_filters.type_keys(session, search.type)
     if search.discipline is not None:
-        named["disciplines"] = await register_filters.discipline_keys(session, search.discipline)
+        filter_keys["disciplines"] = await register_filters.discipline_keys(session, search.discipline)
     if search.party is not None:
-        named["party"] = await register_filters.key_of(session, Organization.id, Organization.public_id, search.party)
+        filter_keys["party"] = await register_filters.key_of(
+            session, Organization.id, Organization.public_id, search.party
+        )
     if search.person is not None:
-        named["person"] = await register_filters.key_of(session, User.user_id, User.public_id, search.person)
-    return named
+        filter_keys["person"] = await register_filters.key_of(session, User.user_id, User.public_id, search.person)
+    return filter_keys
 
 
-def _values(
+def _filter_values(
     ctx: RequestContext, register: KindRegister, search: RegisterQuery, statuses: Mapping[str, int]
 ) -> FilterValues:
     values: FilterValues = {}
@@ -242,21 +227,20 @@ def _values(
         }
     if search.about is not None:
         values["about"] = search.about
-    return values | _days(ctx, register, search)
+    return values | _date_filters(ctx, register, search)
 
 
-async def _words(
+async def _text_filters(
     session: AsyncSession, register: KindRegister, search: RegisterQuery, keys: Sequence[ReaderKey]
 ) -> tuple[FilterValues, TextMatches | None]:
     """
-    Return what is looked for: values of statements where the index finds a few documents for the reader, or it does not know;
-    else what each page of rows is compared with.
+    Return the words as statement parameters, or as matches of the search index if they are many.
 
-    :raises Invalid: for a text that leads to nothing, naming `query:q`
+    :raises Invalid: for a text without words, naming `query:q`
     """
-    said = parse_words(search.text or "")
-    values: FilterValues = dict(zip(registers.WORDS, said.words, strict=False))
-    values |= dict(zip(registers.WITHOUT, said.excluded, strict=False))
+    parsed = parse_words(search.text or "")
+    values: FilterValues = dict(zip(registers.WORDS, parsed.words, strict=False))
+    values |= dict(zip(registers.WITHOUT, parsed.excluded, strict=False))
     index = search_index.index_of(session)
     if not values or index is None or not index.is_complete:
         return values, None
@@ -266,8 +250,10 @@ async def _words(
         public_ids = [change.head_uuid for change in changes if change.kind == kind]
         waiting = await registers.keys_of(session, register.tables, public_ids)
         values[registers.WAITING] = waiting or [register_filters.NOBODY]
-    what = SHEET if kind is SearchKind.CIRCULATION else DOCUMENT
-    query = IndexQuery(said.words, said.excluded, reach=register_reach(keys, register.home, what), kinds=[kind])
+    reach_kind = SHEET if kind is SearchKind.CIRCULATION else DOCUMENT
+    query = IndexQuery(
+        parsed.words, parsed.excluded, reach=register_reach(keys, register.home, reach_kind), kinds=[kind]
+    )
     pairs = await asyncio.to_thread(index.pairs, query, most=FEW)
     if pairs is None:
         return {}, TextMatches(index, query, values)
@@ -279,7 +265,7 @@ async def _words(
 _DAY = timedelta(days=1)
 
 
-def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) -> FilterValues:
+def _date_filters(ctx: RequestContext, register: KindRegister, search: RegisterQuery) -> FilterValues:
     values: FilterValues = {}
     if search.since is not None:
         values["created_from"] = _day_starts(search.since, ctx.zone)
@@ -299,11 +285,9 @@ def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) ->
 @dataclass(frozen=True, slots=True)
 class _Sizes:
     """
-    What the index was chosen by.
-
-    :param of: the rows that the filters of an index leave, up to `FEW` and one
-    :param documents: what was looked up
-    :param many: whether a key of the reader has more rows than are counted; None where nobody asked
+    :param of: rows that the filters of an index leave, at most `FEW` and one
+    :param documents: by the index that looked them up
+    :param many: whether a key of the reader has more than `COUNTED` rows; None if not counted
     """
 
     of: Mapping[Index, int] = field(default_factory=dict)
@@ -314,8 +298,9 @@ class _Sizes:
         return self.of.get(index, FEW + 1) <= FEW
 
 
-async def _narrow(session: AsyncSession, ask: Ask, sizes: _Sizes, after: After | None, limit: int) -> list[NarrowRow]:
-    """Return the rows of a page and the next one."""
+async def _find_rows(
+    session: AsyncSession, ask: Ask, sizes: _Sizes, after: After | None, limit: int
+) -> list[NarrowRow]:
     index = choose(ask.order, ask.filters, sizes.of)
     if ask.text is None:
         return await _rows_along(session, ask, index, sizes, after, limit + 1)
@@ -323,7 +308,7 @@ async def _narrow(session: AsyncSession, ask: Ask, sizes: _Sizes, after: After |
     size = 2 * limit
     while True:
         part = await _rows_along(session, ask, index, sizes, after, size)
-        rows += await _with_text(session, ask, ask.text, part)
+        rows += await _filter_by_words(session, ask, ask.text, part)
         if len(rows) > limit or len(part) < size:
             return rows[: limit + 1]
         after = After(part[-1].value, part[-1].created_at, part[-1].document_id)
@@ -333,14 +318,15 @@ async def _narrow(session: AsyncSession, ask: Ask, sizes: _Sizes, after: After |
 async def _rows_along(
     session: AsyncSession, ask: Ask, index: Index, sizes: _Sizes, after: After | None, most: int
 ) -> list[NarrowRow]:
-    found = sizes.documents.get(index, ())
-    statements = registers.page_statements(ask, index, after=after, most=most, documents=found)
+    documents = sizes.documents.get(index, ())
+    statements = registers.page_statements(ask, index, after=after, most=most, documents=documents)
     rows = await registers.narrow_rows(session, statements)
     return merged(rows, descending=ask.order.descending, limit=most)
 
 
-async def _with_text(session: AsyncSession, ask: Ask, text: TextMatches, rows: Sequence[NarrowRow]) -> list[NarrowRow]:
-    """Return the rows that have the words."""
+async def _filter_by_words(
+    session: AsyncSession, ask: Ask, text: TextMatches, rows: Sequence[NarrowRow]
+) -> list[NarrowRow]:
     if not rows:
         return []
     documents = [row.document_id for row in rows]
@@ -351,65 +337,66 @@ async def _with_text(session: AsyncSession, ask: Ask, text: TextMatches, rows: S
     return [row for row in rows if (row.document_id, row.revision_id) in pairs]
 
 
-async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
-    """Count the rows of filters, and look up their documents. Who sees little looks through that, whatever others have."""
+async def _measure_filters(session: AsyncSession, ask: Ask) -> _Sizes:
+    """Count the rows of filters and look up their documents, where that saves reading."""
     if not ask.keys:
         return _Sizes()
-    wanted = sorted(sized(ask.order, ask.filters))
-    elsewhere = [one for one in wanted if one in ask.tables.documents or one is Index.TEXT]
+    indexes = sorted(sized(ask.order, ask.filters))
+    looked_up = [index for index in indexes if index in ask.tables.documents or index is Index.TEXT]
     many = None
-    if any(one.of_others for one in elsewhere):
-        many = await _exceeds(session, ask, None)
-        elsewhere = [one for one in elsewhere if many or ask.sees_all or not one.of_others]
-    along = [one for one in wanted if not one.looks_up]
-    by_text = _with_words(ask) if Index.TEXT in elsewhere else None
-    elsewhere = [one for one in elsewhere if one is not Index.TEXT]
-    documents = {one: await registers.looked_up(session, ask, one) for one in elsewhere}
+    if any(index.of_others for index in looked_up):
+        many = await _has_many_rows(session, ask, None)
+        looked_up = [index for index in looked_up if many or ask.sees_all or not index.of_others]
+    along = [index for index in indexes if not index.looks_up]
+    by_text = _matched_documents(ask) if Index.TEXT in looked_up else None
+    looked_up = [index for index in looked_up if index is not Index.TEXT]
+    documents = {index: await registers.looked_up(session, ask, index) for index in looked_up}
     if by_text is not None:
         documents[Index.TEXT] = by_text
-    sizes = {one: len(found) for one, found in documents.items()}
-    for one in along:
-        sizes[one] = await _size(session, ask, one)
+    sizes = {index: len(found) for index, found in documents.items()}
+    for index in along:
+        sizes[index] = await _count_filter_rows(session, ask, index)
     return _Sizes(sizes, documents, many)
 
 
-def _with_words(ask: Ask) -> list[int] | None:
-    """Return the documents that may have the words, None where these are many."""
+def _matched_documents(ask: Ask) -> list[int] | None:
     if registers.WAITING not in ask.values or registers.MATCHED not in ask.values:
         return None
     return [*ask.values[registers.MATCHED], *ask.values[registers.WAITING]]
 
 
-async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
-    several = _growing(ask.keys)
+async def _count_filter_rows(session: AsyncSession, ask: Ask, index: Index) -> int:
+    batches = _growing_batches(ask.keys)
     return sum(
-        [count for keys in several for count in await registers.count_rows(session, ask, keys, index, most=FEW + 1)]
+        [count for keys in batches for count in await registers.count_rows(session, ask, keys, index, most=FEW + 1)]
     )
 
 
-async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
-    """Return whether one key of the reader gives more than is counted; most have such a key among the first, or none."""
-    for keys in _growing(ask.keys):
+async def _has_many_rows(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
+    for keys in _growing_batches(ask.keys):
         if max(await registers.count_rows(session, ask, keys, index, most=COUNTED + 1)) > COUNTED:
             return True
     return False
 
 
-def _growing(several: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Give four, then eight: whatever is enough is mostly among the first."""
-    start, some = 0, 4
-    while start < len(several):
-        yield several[start : start + some]
-        start, some = start + some, min(some * 2, 32)
+def _growing_batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Split into batches of 4, 8, 16, then 32: the first batch often suffices."""
+    start, size = 0, 4
+    while start < len(items):
+        yield items[start : start + size]
+        start, size = start + size, min(size * 2, 32)
 
 
-async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
-    """Count the documents that are asked for: exact up to `COUNTED`, then one more; there may be less where they are not looked at."""
+async def _count_documents(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
+    """Count the documents, at most `COUNTED` and one; an upper bound where rows are not compared."""
     if ask.text is not None and not ask.filters:
         return min(await asyncio.to_thread(ask.text.index.count, ask.text.query, COUNTED + 1), COUNTED + 1)
-    usable = [one for one in ask.filters if not one.looks_up or (one in sizes.documents and sizes.few(one))]
-    best = min(usable, key=lambda one: (sizes.of.get(one, FEW + 1), one), default=None)
-    if best is not None and (sizes.of[best] if best in sizes.of else await _size(session, ask, best)) <= FEW:
+    usable = [index for index in ask.filters if not index.looks_up or (index in sizes.documents and sizes.few(index))]
+    best = min(usable, key=lambda index: (sizes.of.get(index, FEW + 1), index), default=None)
+    if (
+        best is not None
+        and (sizes.of[best] if best in sizes.of else await _count_filter_rows(session, ask, best)) <= FEW
+    ):
         return await _count_along(session, ask, best, sizes, most=None)
     # All that the reader sees, read in its order, rather than looked up along an index.
     if not sizes.many:
@@ -421,15 +408,15 @@ async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
 
 
 async def _count_along(session: AsyncSession, ask: Ask, index: Index, sizes: _Sizes, *, most: int | None) -> int:
-    """:param most: the count where the filters of the index leave as many rows of a key, which are then not looked at"""
+    """:param most: returned if the filters of the index leave that many rows of a key"""
     if ask.text is not None:
-        if most is not None and await _exceeds(session, ask, index):
+        if most is not None and await _has_many_rows(session, ask, index):
             return most
         rows = await _rows_along(session, ask, index, sizes, None, COUNTED + 1)
         parts = [rows[start : start + FEW] for start in range(0, len(rows), FEW)]
-        return sum([len(await _with_text(session, ask, ask.text, part)) for part in parts])
+        return sum([len(await _filter_by_words(session, ask, ask.text, part)) for part in parts])
     total, documents = 0, sizes.documents.get(index, ())
-    for groups in _growing(registers.counted_keys(ask.keys)):
+    for groups in _growing_batches(registers.counted_keys(ask.keys)):
         total += await registers.count_documents(session, ask, groups, index, documents, most=most)
         if total > COUNTED:
             return COUNTED + 1

@@ -1,8 +1,6 @@
-"""Kinds of documents that have recipients and revisions: they share the master's rows, and add what is theirs."""
+"""Kinds of documents with recipients and revisions."""
 
 # ruff: noqa: ARG002
-
-# What subtypes override says what it is given.
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -44,11 +42,11 @@ from saraban.documents.core.service.cancellation import CancelOnlyDraft, Withdra
 from saraban.documents.core.service.document_change import claim_files
 from saraban.documents.core.service.draft_changes import (
     NotADraft,
+    audited_changes,
     change_files,
     change_relations,
     check_printed,
     draft_values,
-    noted_changes,
     project_of,
 )
 from saraban.documents.core.service.drafts import DocumentDraft
@@ -67,12 +65,10 @@ from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowItem
 
-IN_REACH = {"due_date", "document_date", "recipients"}  # what the index of reach shows of all that a draft can change
+IN_REACH = {"due_date", "document_date", "recipients"}  # changes of a draft that `document_reach` contains
 
 
 class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
-    """Letters use it as it is; a subtype overrides what is its own."""
-
     new: ClassVar[type[Schema]] = NewDocument
     changes: ClassVar[type[Schema]] = DocumentChanges
     summary: ClassVar[type[DocumentSummary]] = DocumentSummary
@@ -88,60 +84,49 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     def index(self) -> ReachIndex:
         return reach_of_documents(self.rules)
 
-    # What a subtype says.
+    # Subtypes override these.
 
     @abstractmethod
     def type_codes(self, new: Any) -> tuple[str, str | None]:
-        """Return the document type of a new document, and its RFA type."""
+        """Return document type and RFA type."""
 
     async def check_own(self, ctx: RequestContext, session: AsyncSession, new: Any, project_id: int) -> object:
-        """Check what only the subtype has of a new document, and return what is to be written of it."""
+        """Return `DocumentDraft.own`."""
         return None
 
     def check_originator(self, draft: DocumentDraft) -> None:
-        """
-        :raises Invalid: when the originator does not write such a document in its contract
-        """
+        """:raises Invalid:"""
         drafts.check_party(draft)
 
     async def insert_own(
         self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, rows: drafts.NewRows
     ) -> None:
-        """Insert the subtype's own rows of a new document."""
+        """Insert the subtype's rows."""
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
-        """
-        Add the subtype's own rows of a next revision.
+        """:param before: key of the superseded revision"""
 
-        :param before: key of the revision whose place it takes
-        """
-
-    async def in_list(
-        self,
-        session: AsyncSession,
-        rows: Sequence[DocumentRow],
-        reach: Reach,
-    ) -> OwnFields:
-        """Return what the subtype adds to the rows of a list, or says otherwise in them, by revision id."""
+    async def in_list(self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach) -> OwnFields:
+        """Return fields that the subtype adds or overrides."""
         return {}
 
     async def in_full(self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach) -> OwnFields:
         return await self.in_list(session, rows, reach)
 
     async def own_statuses(self, session: AsyncSession, revision_id: int, reached: ReachedState) -> None:
-        """Set the subtype's own status columns for a workflow state that a revision has come to."""
+        """Set the subtype's status columns."""
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: Any
     ) -> Mapping[str, tuple[object, object]]:
-        """Change what is the subtype's own, and return what was and what is by field."""
+        """Change the subtype's fields, and return old and new values."""
         return {}
 
     async def type_code(self, session: AsyncSession, row: DocumentRow) -> str:
-        """Return by what documents of this kind differ in the workflow they start on."""
+        """Return the code that selects the workflow."""
         return row.type_code
 
-    # What all of them share.
+    # All subtypes share these.
 
     def subject(self, zone: ZoneInfo) -> DocumentSubject:
         return DocumentSubject(self.rules, self.index, self.own_statuses, zone)
@@ -155,27 +140,27 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def warnings(
         self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
     ) -> list[FieldProblem]:
-        found = await super().warnings(ctx, session, asked, public_id)
+        warnings = await super().warnings(ctx, session, asked, public_id)
         if public_id is not None and not isinstance(asked, NewDocument) and UPLOADS.keys() & asked.model_fields_set:
             seen = reversed(await self.seen(ctx, session, public_id))
             rows = [row.revision for row in seen if row.revision.withdrawn_at is None]
             files = await repository.files(session, revision_ids=[row.id for row in rows])
             earlier = [(row.public_id, row.revision_label, file) for row in rows for file in files[row.id]]
-            found += await file_warnings(session, asked, earlier)
+            warnings += await file_warnings(session, asked, earlier)
         if isinstance(asked, NewDocument | DocumentChanges) and (number := asked.sender_number):
             if isinstance(asked, NewDocument):
-                project, own = asked.project_public_id, asked.originator_organization_public_id
+                project = asked.project_public_id
+                originator = asked.originator_organization_public_id or ctx.caller.organization_public_id
             else:
-                assert public_id is not None  # a change is of a document
+                assert public_id is not None  # changes have a document
                 row = await self.find(ctx, session, public_id)
-                project, own = row.project.public_id, row.originator.public_id
-            originator = own or ctx.caller.organization_public_id
+                project, originator = row.project.public_id, row.originator.public_id
             entries = await repository.documents_by_sender_number(
                 session, number, project=project, originator=originator
             )
-            others = {one: day for one, day in entries.items() if one != public_id}
-            found += await sender_number_warnings(ctx, session, number, asked.sender_date, others)
-        return found
+            others = {key: day for key, day in entries.items() if key != public_id}
+            warnings += await sender_number_warnings(ctx, session, number, asked.sender_date, others)
+        return warnings
 
     async def insert(
         self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, issued: numbering.Issued
@@ -189,7 +174,6 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return WrittenDocument(facts, plan.project, (plan.rfa_type or plan.type).code, issued.revision)
 
     async def revised(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> WrittenDocument:
-        """Return what is told of the next revision of a document."""
         facts = await self.facts(session, [row], zone=ctx.zone)
         code = await self.type_code(session, row)
         return WrittenDocument(facts[row.entity_id], project_of(row), code, row.revision_label)
@@ -198,10 +182,10 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
 
     def newest(self, rows: Sequence[DocumentRow]) -> DocumentRow:
-        found = next((row for row in rows if row.revision.withdrawn_at is None), None)
-        if found is None or found.type_code not in self.rules.type_codes:
+        newest = next((row for row in rows if row.revision.withdrawn_at is None), None)
+        if newest is None or newest.type_code not in self.rules.type_codes:
             raise NotFound(f"There is no such {self.rules.name}.")
-        return found
+        return newest
 
     async def find_written(self, session: AsyncSession, public_id: UUID) -> DocumentRow:
         return await repository.first_issue(session, public_id)
@@ -217,14 +201,16 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return registers.KindRegister(self.rules, DOCUMENTS, partial(keys_of, reach), reach)
 
     async def lock(self, session: AsyncSession, row: DocumentRow) -> None:
-        # In one order, wherever: the document, its instance, and then what a step changes too.
+        # Always in this order, or transactions deadlock: the document, then its instance.
         current = await repository.lock(session, document_id=row.document.id)
         await workflow.lock(session, entity_type=self.rules.entity_type, entity_ids=[str(current)])
 
     async def facts(self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo) -> Facts:
-        sent_to = await repository.recipients(session, document_ids=[row.document.id for row in rows]) if rows else {}
-        around = await subject_contexts(session, [(SubjectRow.of(row), sent_to[row.document.id]) for row in rows])
-        return {key: facts_in(self.rules, one, zone=zone) for key, one in around.items()}
+        recipients = (
+            await repository.recipients(session, document_ids=[row.document.id for row in rows]) if rows else {}
+        )
+        contexts = await subject_contexts(session, [(SubjectRow.of(row), recipients[row.document.id]) for row in rows])
+        return {key: facts_in(self.rules, context, zone=zone) for key, context in contexts.items()}
 
     async def summaries(
         self,
@@ -234,19 +220,19 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         facts: Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[DocumentSummary]:
-        own = await self.in_list(session, rows, reach(ctx.caller))
-        today, found = local_date(ctx.now, ctx.zone), []
+        extras = await self.in_list(session, rows, reach(ctx.caller))
+        today, summaries = local_date(ctx.now, ctx.zone), []
         for row in rows:
             recipients, envelope = recipients_in(facts[row.entity_id]), envelopes.get(row.entity_id)
             fields = summary_fields(self.rules, row, recipients, envelope, today, ctx.zone)
-            found.append(self.summary(**(fields | dict(own.get(row.revision.id, {})))))
-        return found
+            summaries.append(self.summary(**(fields | dict(extras.get(row.revision.id, {})))))
+        return summaries
 
     async def parts(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, rows: Sequence[DocumentRow], facts: Facts
     ) -> DocumentParts:
-        own = await self.in_full(session, rows, reach(ctx.caller))
-        return await read_parts(ctx, session, row, rows, recipients_in(facts[row.entity_id]), own)
+        extras = await self.in_full(session, rows, reach(ctx.caller))
+        return await read_parts(ctx, session, row, rows, recipients_in(facts[row.entity_id]), extras)
 
     def answer(self, ctx: RequestContext, row: DocumentRow, parts: DocumentParts, envelope: Envelope | None) -> Schema:
         today = local_date(ctx.now, ctx.zone)
@@ -259,10 +245,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def change(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None, *, changes: Any
     ) -> dict[str, dict[str, Any]]:
-        """
-        :raises NumberAlreadyIssued: when a change touches what the number prints
-        :raises DocumentAlreadyIssued: when it touches what others have been given for good
-        """
+        """:raises NumberAlreadyIssued, DocumentAlreadyIssued:"""
         check_printed(changes)
         if envelope is None or not envelope.can_edit or not row.revision.is_current:
             raise NotADraft
@@ -271,7 +254,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             **await change_relations(ctx, session, row=row, changes=changes),
             **await self.change_own(ctx, session, row, changes),
         }
-        noted = noted_changes(changes, values, row, ctx.zone) | field_changes(
+        value_changes = audited_changes(changes, values, row, ctx.zone) | field_changes(
             {name: before for name, (before, _) in related.items()},
             {name: after for name, (_, after) in related.items()},
         )
@@ -285,19 +268,18 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=ctx.now)
         if IN_REACH & (values.keys() | related.keys()):
             await self.renew_reach(session, document_id=row.document.id)
-        return noted
+        return value_changes
 
     async def check_cancel(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None
     ) -> None:
         """
-        :raises WithdrawRevisionFirst: while the draft of a next revision is open
-        :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
-        :raises Forbidden: when the caller may not withdraw what has been issued
+        :raises WithdrawRevisionFirst, Forbidden:
+        :raises CancelOnlyDraft: for a submitted document of a kind that only its workflow ends
         """
         in_draft = envelope is not None and envelope.current_state == DRAFT
         never_issued = in_draft and not await repository.ever_issued(session, document_id=row.document.id)
-        # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
+        # A caller without the right gets Forbidden, not an error that reveals the state.
         if never_issued or (in_draft and row.revision.issued_date is None) or not self.rules.cancel_after_issue:
             drafts.require_edit(ctx, self.rules, row.document)
         if never_issued:
@@ -317,7 +299,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return ()
 
     async def show_cancelled(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> None:
-        """Set the status columns; what was issued stays issued: its recipients keep what they have read."""
+        """Set the status columns. Recipients keep an issued revision."""
         status = repository.status_key(self.rules.status_code(CANCELLED, None))
         await repository.change_revision(
             session, revision_id=row.revision.id, values={"correspondence_status_id": status}
@@ -330,8 +312,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:
         recipients = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
-        main = next(one.organization for one in recipients if one.recipient_type == "TO")
-        assert row.document.number_uuid is not None  # who asks has looked
+        main = next(recipient.organization for recipient in recipients if recipient.recipient_type == "TO")
+        assert row.document.number_uuid is not None  # `renumber` has checked it
         return numbering.NumberRequest(
             project_public_id=row.project.public_id,
             correspondence_type_code=row.type_code,

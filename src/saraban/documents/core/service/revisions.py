@@ -1,7 +1,4 @@
-"""
-The revisions of a document: their list, issuing the next one of what has its final answer, and withdrawing it while it is a
-draft.
-"""
+"""Issues and withdraws revisions."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -35,7 +32,7 @@ from saraban.workflow import service as workflow
 
 
 class RevisionPending(DomainError):
-    """The current revision still waits for its final answer (EC-RFA-002)."""
+    """The current revision has no final response yet (EC-RFA-002)."""
 
     kind, code = ErrorKind.CONFLICT, "REVISION_PENDING"
     says = Text("ต้องรอคำตอบของ Revision ก่อนหน้าก่อน", "The previous revision must have its answer first.")
@@ -43,7 +40,7 @@ class RevisionPending(DomainError):
 
 
 class NoDraftRevision(DomainError):
-    """Only a next revision that has not been submitted can be withdrawn."""
+    """The document has no draft revision to withdraw: only a revision after the first, not yet submitted, can be withdrawn."""
 
     kind, code = ErrorKind.CONFLICT, "NO_DRAFT_REVISION"
     says = Text("ไม่มีฉบับแก้ไขที่ยังเป็นฉบับร่างให้ถอน", "There is no draft revision to withdraw.")
@@ -54,9 +51,9 @@ async def revise(
     ctx: RequestContext, services: DocumentServices, kind: RevisionedKind, public_id: UUID, order: NewRevision
 ) -> Receipt:
     """
-    Issue the next revision as a draft, with the number printed again for it (REQ-NUM-06).
+    Issue a draft whose number prints the next label (REQ-NUM-06).
 
-    :raises RevisionPending: while the current revision has no final answer
+    :raises RevisionPending:
     """
     payload = order.model_dump(mode="json", by_alias=True, exclude_unset=True)
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/revisions", payload)
@@ -72,7 +69,7 @@ async def _revise(
         raise RevisionPending
     check_due(order.due_date, None, today=local_date(ctx.now, ctx.zone))
     highest, withdrawn = await repository.revision_numbers(session, document_id=row.document.id)
-    # A draft that was withdrawn keeps its place in the count of revisions, not its label.
+    # A withdrawn draft keeps its revision number, not its label.
     next_label = revision_label(highest + 1 - withdrawn)
     number = await numbering.revise_number(
         ctx, session, holder=numbering.Holder(kind.rules.name, public_id), revision_label=next_label
@@ -97,7 +94,7 @@ async def _next_revision(
     number: str,
 ) -> DocumentRevision:
     old = await repository.newest_standing(session, document_id=row.document.id)
-    # One revision is current at a time, and the constraint is checked at once.
+    # The unique constraint allows one current revision: clear the old one first.
     await repository.change_revision(session, revision_id=old.id, values={"is_current": False})
     await repository.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
     revision = DocumentRevision(
@@ -125,11 +122,7 @@ async def _next_revision(
 async def withdraw_revision(
     ctx: RequestContext, services: DocumentServices, kind: RevisionedKind, public_id: UUID, reason: str
 ) -> Receipt:
-    """
-    End the draft of the next revision, in one transaction; its label may be printed on a later one.
-
-    :raises NoDraftRevision: when the current revision has been submitted, or is the first one
-    """
+    """:raises NoDraftRevision:"""
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/withdraw-revision", {"reason": reason})
     return await services.idempotency.run(operation, _withdraw, ctx, kind, public_id, reason)
 
@@ -147,21 +140,21 @@ async def _withdraw(
     )
     details: dict[str, object] = {"reason": reason}
     await record(ctx, session, kind, DocumentAct.WITHDRAW_REVISION, row, details=details)
-    return Receipt(kind.rules.name, public_id, {"number": await _go_back(ctx, session, kind, row)})
+    return Receipt(kind.rules.name, public_id, {"number": await _restore_previous(ctx, session, kind, row)})
 
 
-async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> str:
-    """Make the newest revision that still stands the current one, and its number the document's; return that."""
+async def _restore_previous(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> str:
+    """Make the newest revision that is not withdrawn current; return its number."""
     withdrawn = {"is_current": False, "withdrawn_at": ctx.now}
     await repository.change_revision(session, revision_id=row.revision.id, values=withdrawn)
-    before = await repository.newest_standing(session, document_id=row.document.id)
+    previous = await repository.newest_standing(session, document_id=row.document.id)
     number = await numbering.revise_number(
         ctx,
         session,
         holder=numbering.Holder(kind.rules.name, row.document.public_id),
-        revision_label=before.revision_label,
+        revision_label=previous.revision_label,
     )
-    await repository.change_revision(session, revision_id=before.id, values={"is_current": True})
+    await repository.change_revision(session, revision_id=previous.id, values={"is_current": True})
     await repository.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
     await kind.renew_reach(session, document_id=row.document.id)
     return number

@@ -1,4 +1,4 @@
-"""Warnings about a request for a document. The server saves the document in spite of them."""
+"""Warnings about requests, which do not prevent saving."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -26,7 +26,7 @@ _SAME_NUMBER: Final = Text(
 
 
 def due_date_warnings(due_dates: Mapping[str, date | None], *, today: date) -> list[FieldProblem]:
-    """Return a warning for each due date, by the pointer of its field, that is more than five years away."""
+    """:param due_dates: by pointer"""
     latest = (today.year + 5, today.month, today.day)
     far = [pointer for pointer, due in due_dates.items() if due and (due.year, due.month, due.day) > latest]
     return [FieldProblem(pointer, "DUE_DATE_FAR", _FAR_DUE) for pointer in far]
@@ -36,9 +36,9 @@ async def sender_number_warnings(
     ctx: RequestContext, session: AsyncSession, number: str, sent: date | None, entries: Mapping[UUID, date | None]
 ) -> list[FieldProblem]:
     """
-    Return a warning that names the first document with the sender's number that the caller can see, if there is one.
+    Warn of the first visible document with a sender's date in the same year.
 
-    :param entries: the sender's date of each document with the number, by public id; those of other years do not count
+    :param entries: sender's dates by public id
     """
     same_year = [key for key, day in entries.items() if sent is None or day is None or sent.year == day.year]
     visible = await repository.visible(session, reach=reach(ctx.caller), public_ids=same_year)
@@ -58,11 +58,7 @@ async def sender_number_warnings(
 async def file_warnings(
     session: AsyncSession, request: Schema, earlier: Iterable[tuple[UUID, str, repository.LinkedFile | Attachment]]
 ) -> list[FieldProblem]:
-    """
-    Return a warning for each upload of a request that has the content of an earlier file.
-
-    :param earlier: public id and label of each earlier revision with a file; the last of equal files counts
-    """
+    """:param earlier: public id, label and file of earlier revisions; the last of equal files counts"""
     uploads = {
         upload: f"/{field}/{place}"
         for name, field in UPLOADS.items()

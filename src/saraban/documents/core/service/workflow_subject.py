@@ -1,7 +1,4 @@
-"""
-What the workflow is told about documents with revisions, and what it tells them: `SubjectPort` for every kind that shares the
-master's rows.
-"""
+"""`SubjectPort` of the kinds of documents with revisions."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +26,6 @@ Parties = Mapping[str, frozenset[int]]
 
 @dataclass(frozen=True)
 class SubjectContext:
-    """A revision with what its workflow asks of the rows around it: where it is sent to, and who takes part."""
-
     row: SubjectRow
     recipients: Sequence[RecipientRow]
     parties: Parties
@@ -46,12 +41,12 @@ class SubjectContext:
 
     @property
     def main_role(self) -> str | None:
-        """The role that the main recipient has in the project or contract."""
+        """Return the role of the main recipient in the project or contract."""
         main = next((one.organization.id for one in self.recipients if one.recipient_type == MAIN), None)
         return next((role for role, members in sorted(self.parties.items()) if main in members), None)
 
     def placement(self, state: str) -> Placement:
-        """Return what decides about who may see the revision in a state: the first that issues it opens it for good."""
+        """Return the placement in a state; an issued revision stays issued in every state."""
         row = self.row
         issued = row.issued_date is not None or counts_as_issued(state)
         return Placement(row.project_id, row.contract_id, row.originator_id, self.sent_to, self.of_contract, issued)
@@ -60,7 +55,6 @@ class SubjectContext:
         return may_see(reach(person), self.placement(state))
 
     def is_open_to(self, organization: int, state: str) -> bool:
-        """Return whether an organization's own right to view opens the revision in a state."""
         place = self.placement(state)
         taking_part = place.issued and (organization in place.recipients or organization in place.parties)
         return taking_part or organization == place.originator
@@ -120,26 +114,22 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
 
 
 def recipients_in(facts: SubjectFacts) -> Sequence[RecipientRow]:
-    """Return the recipients of the document that facts of `facts_in` are about."""
     assert isinstance(facts.source, SubjectContext)
     return facts.source.recipients
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
-    """Return the public ids among texts that should be some."""
-    found = []
+    ids = []
     for text in entity_ids:
         try:
-            found.append(UUID(text))
+            ids.append(UUID(text))
         except ValueError:
             continue
-    return found
+    return ids
 
 
 @dataclass(frozen=True)
 class DocumentSubject:
-    """The port of one kind of documents; the workflow knows a revision by its public id."""
-
     rules: KindRules
     index: ReachIndex
     own_statuses: OwnStatuses
@@ -156,14 +146,14 @@ class DocumentSubject:
         subjects = await repository.list_subjects(
             session, reach=reach(caller), revision_ids=ids_of(entity_ids), type_codes=self.rules.type_codes
         )
-        around = await subject_contexts(session, subjects)
-        return {key: facts_in(self.rules, one, zone=self.zone) for key, one in around.items()}
+        contexts = await subject_contexts(session, subjects)
+        return {key: facts_in(self.rules, context, zone=self.zone) for key, context in contexts.items()}
 
     async def apply(self, session: AsyncSession, step: SubjectStep) -> bool:
-        """Set the status, which others see from now on where the step issues the revision."""
-        around = step.facts.source
-        assert isinstance(around, SubjectContext)  # it was this port that gave the facts
-        row, (reached, code) = around.row, self._reached(step, around)
+        """Set the status; an issued revision is visible to its recipients from now on."""
+        context = step.facts.source
+        assert isinstance(context, SubjectContext)  # it was this port that gave the facts
+        row, (reached, code) = context.row, self._next_state(step, context)
         issued_at = step.now if reached.issued else None
         await repository.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
         await self.own_statuses(session, row.revision_id, reached)
@@ -180,24 +170,24 @@ class DocumentSubject:
         return False
 
     async def answer_items(self, session: AsyncSession, facts: SubjectFacts, results: Sequence[ItemResult]) -> None:
-        around = facts.source
-        assert isinstance(around, SubjectContext)
+        context = facts.source
+        assert isinstance(context, SubjectContext)
         assert self.own_items is not None  # of kinds that carry items
-        await self.own_items(session, around.row.revision_id, results)
+        await self.own_items(session, context.row.revision_id, results)
 
     @cached_property
     def _finished_codes(self) -> frozenset[str]:
         return self.rules.finished_codes
 
-    def _reached(self, one: SubjectStep, around: SubjectContext) -> tuple[ReachedState, str]:
-        """Return the state that the step leads to, as kinds receive it, and the code of the status to show."""
-        step, meaning = one.step, one.meaning
+    def _next_state(self, subject_step: SubjectStep, context: SubjectContext) -> tuple[ReachedState, str]:
+        """Return the state after the step, as kinds receive it, and the code of the shown status."""
+        step, meaning = subject_step.step, subject_step.meaning
         code = self.rules.status_code(
-            step.next_state, around.main_role, left=step.state, ended=step.terminal, meaning=meaning
+            step.next_state, context.main_role, left=step.state, ended=step.terminal, meaning=meaning
         )
-        issued = counts_as_issued(step.next_state, meaning.outcome) and around.row.issued_date is None
-        day = local_date(one.now, self.zone)
-        there = ReachedState(
+        issued = counts_as_issued(step.next_state, meaning.outcome) and context.row.issued_date is None
+        day = local_date(subject_step.now, self.zone)
+        reached = ReachedState(
             step.next_state,
             day,
             step.response_code,
@@ -205,6 +195,6 @@ class DocumentSubject:
             step.terminal,
             meaning,
             issued,
-            one.item_results,
+            subject_step.item_results,
         )
-        return there, code
+        return reached, code

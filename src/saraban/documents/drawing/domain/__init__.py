@@ -14,11 +14,9 @@ CREATE, REVISE = "drawing.create", "drawing.manage_revisions"
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawingKind:
     """
-    A register of drawings. The three registers are compared by identity.
-
     :param path: its name in URLs, settings and the audit trail
-    :param derives_from: path of the register that the revisions of this register refer to
-    :param whole: other registers refer to its drawings, not to revisions of its drawings
+    :param derives_from: path of the register to which its revisions refer
+    :param whole: other registers refer to its drawings, not to revisions
     :param searched_as: its kind in the search index; never reuse a value
     """
 
@@ -79,7 +77,7 @@ def audience_of(*, contract: int | None, originator: int | None) -> Audience:
 
 @dataclass(frozen=True, slots=True)
 class CurrentPeriod:
-    """The half-open period in which a revision was current; no end while it still is."""
+    """A half-open period."""
 
     since: datetime
     until: datetime | None = None
@@ -89,7 +87,7 @@ class CurrentPeriod:
 
 
 def next_period(before: CurrentPeriod | None, *, at: datetime) -> CurrentPeriod:
-    """Return the period of the next revision. It never starts before the period that it ends."""
+    """Return the next revision's period, never before the period that it ends."""
     return CurrentPeriod(at if before is None else max(at, before.since))
 
 

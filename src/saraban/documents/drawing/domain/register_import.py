@@ -1,4 +1,4 @@
-"""Columns of a drawing register file, and the rules for its lines."""
+"""Columns and rules of drawing register files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,10 +71,8 @@ def columns_of(kind: DrawingKind) -> tuple[SheetColumn, ...]:
 @dataclass(frozen=True, slots=True)
 class RevisionEntry:
     """
-    A revision of a file or of the register.
-
     :param line: row number in the file; 0 for a registered revision
-    :param more: optional columns; None where the line leaves the cell empty
+    :param more: optional columns; None for an empty cell
     """
 
     label: str
@@ -123,11 +121,7 @@ class MissingCodes:
 def judge_agreement(
     stated: Mapping[str, Sequence[str | None]],
 ) -> tuple[Mapping[str, str], list[FieldProblem]]:
-    """
-    Return the first code of each column of a new drawing, and a fault for each column with several.
-
-    :param stated: the cells of its lines, by column
-    """
+    """Return the code of each column of a new drawing, and faults of columns with several codes."""
     codes_by_column = {name: list(dict.fromkeys(filter(None, cells))) for name, cells in stated.items()}
     faults = [
         FieldProblem(f"/{name}", "disagree", _DISAGREE, {"values": ", ".join(codes)})
@@ -138,11 +132,7 @@ def judge_agreement(
 
 
 def registered_differences(registered: Mapping[str, object], stated: Mapping[str, object]) -> list[FieldProblem]:
-    """
-    Return a problem for each cell that differs from the registered drawing, which stays as it is.
-
-    :param stated: cells by column; None for an empty cell
-    """
+    """:param stated: cells by column; None for an empty cell"""
     return [
         FieldProblem(f"/{name}", "differs", _KEPT, {"value": was or "-"})
         for name, was in registered.items()
@@ -154,9 +144,8 @@ def judge_history(
     scheme: RevisionScheme, there: Sequence[RevisionEntry], stated: Sequence[RevisionEntry], *, takes_more: bool = True
 ) -> list[JudgedEntry]:
     """
-    Judge the lines of one drawing in the order of the revision scheme, not of the file.
+    Judge lines in the order of the revision scheme.
 
-    :param there: the registered revisions, in their order
     :param takes_more: the register accepts revisions after the first
     """
     registered: Mapping[str, RevisionEntry] = {entry.label: entry for entry in there}

@@ -1,4 +1,4 @@
-"""Statements for the drawing revisions that documents carry."""
+"""Statements for carried drawing revisions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -16,7 +16,7 @@ _COLUMNS: Final[Mapping[DrawingKind, str]] = {kind: f"{kind.path}_drawing_revisi
 
 
 class CarriedRow(NamedTuple):
-    """The texts are those with which the document was sent; None before that."""
+    """The texts are those of the sent document; None before it is sent."""
 
     item_id: int
     carrier_id: int

@@ -1,4 +1,4 @@
-"""Bulk statements for imports of drawings."""
+"""Bulk statements for imports."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -24,11 +24,7 @@ from saraban.projects.models import (
 async def by_number(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str], lock: bool
 ) -> dict[str, list[DrawingRow]]:
-    """
-    Return the revisions of each drawing, the newest last.
-
-    :param lock: lock the drawings in the order of their ids
-    """
+    """Return the revisions of each drawing, newest last, locked in the order of ids if `lock`."""
     tables = tables_of(kind)
     head = tables.head
     is_named = sa.and_(head.project_id == project_id, tables.is_numbered(numbers))
@@ -62,7 +58,7 @@ async def insert_rows(
 
 
 async def link_revisions(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
-    """:param pairs: public ids of a revision and of the drawing or revision that it refers to"""
+    """:param pairs: public ids of a revision and its target"""
     if not pairs:
         return
     tables, other = REFERENCES[kind], tables_of(KINDS[kind.derives_from or ""])
@@ -81,14 +77,13 @@ async def keys_of(
 
 
 async def count_drawings(session: AsyncSession, *, project_id: int) -> int:
-    """Count the drawings of every register, regardless of their audience."""
     heads = [tables_of(kind).head for kind in KINDS.values()]
     counts = [sa.select(sa.func.count()).where(head.project_id == project_id).scalar_subquery() for head in heads]
     return sum((await session.execute(sa.select(*counts))).one())
 
 
 class EndedRevision(NamedTuple):
-    """:param by: label of the revision that supersedes it; `title` is the title of that revision"""
+    """:param by: label of the superseding revision, like `title`"""
 
     drawing: int
     key: int
@@ -101,7 +96,7 @@ class EndedRevision(NamedTuple):
 async def end_current(
     session: AsyncSession, kind: DrawingKind, ended: Sequence[EndedRevision], *, user: int, now: datetime
 ) -> None:
-    """End current revisions. Call it before adding the next: a drawing has one current revision."""
+    """End current revisions. Call it before you add the next ones."""
     if not ended:
         return
     tables = tables_of(kind)

@@ -1,4 +1,4 @@
-"""Lookups of drawing revisions by id, key and number."""
+"""Lookups of drawing revisions."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -62,7 +62,7 @@ async def revisions_by_public_id(
 
 
 async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, SeenRevision]:
-    """Return revisions without an audience check, for the readers of a document that carries them."""
+    """Return revisions without an audience check."""
     rows = await _select_revisions(session, kind, tables_of(kind).revision.id.in_(keys)) if keys else ()
     return {row.key: row for row in rows}
 
@@ -80,7 +80,7 @@ async def current_by_number(
 async def numbers_now(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> dict[str, str]:
-    """Return the present number of the drawing for each present or earlier printed number."""
+    """Return present numbers by present or earlier printed numbers."""
     tables = tables_of(kind)
     place, printed = tables.head.project_id == project_id, tables.revision.drawing_number
     current = await session.scalars(sa.select(tables.number).where(place, tables.is_numbered(numbers)))

@@ -47,10 +47,8 @@ Condition = sa.ColumnElement[bool]
 @dataclass(frozen=True, slots=True)
 class ListTable:
     """
-    A list by which a project classifies drawings.
-
     :param columns: code, Thai name and English name
-    :param joined: joins from the head to the list, in order
+    :param joined: joins from the head, in order
     :param has: returns the condition of the drawings with a code
     """
 
@@ -62,8 +60,8 @@ class ListTable:
 @dataclass(frozen=True, slots=True)
 class DrawingTables:
     """
-    :param drawing: foreign key of a revision to its head; `of_file`: of a file to its revision
-    :param lists: by `category`, `sub_category` and `volume`, in the order of their joins
+    :param drawing: foreign key of a revision; `of_file`: of a file
+    :param lists: in the order of their joins
     """
 
     head: type[Drawing]
@@ -86,7 +84,7 @@ class DrawingTables:
 
     @property
     def taken(self) -> tuple[str, str]:
-        """Names in the database's error for a taken number: the constraint, or the column."""
+        """Constraint or column that a database names for a taken number."""
         (unique,) = (rule for rule in table_of(self.head).constraints if isinstance(rule, sa.UniqueConstraint))
         return str(unique.name), f"{self.head.__tablename__}.{self.number.key}"
 

@@ -29,14 +29,14 @@ from saraban.projects.models import (
 
 
 async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Drawing:
-    """Lock a drawing, and return its head with fresh values."""
+    """Lock a drawing, and return it with fresh values."""
     head = tables_of(kind).head
     statement = sa.select(head).where(head.id == drawing_id).with_for_update()
     return (await session.scalars(statement.execution_options(populate_existing=True))).one()
 
 
 async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[int]:
-    """Lock revisions in the order of their ids, and return the current ones."""
+    """Lock revisions in the order of ids, and return the current ones."""
     revision = tables_of(kind).revision
     statement = sa.select(revision.id, revision.is_current).where(revision.id.in_(keys)).order_by(revision.id)
     return [key for key, is_current in await session.execute(statement.with_for_update()) if is_current]
@@ -46,7 +46,7 @@ _CLAIM_COLUMNS: Final = {SHOP: RfaItemClaim.shop_drawing_revision_id, ASBUILT: R
 
 
 async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool:
-    """Return whether an open RFA carries the revision. Lock the revision first."""
+    """Return whether an open RFA carries the revision. Lock it first."""
     return (
         await session.scalar(sa.select(RfaItemClaim.id).where(_CLAIM_COLUMNS[kind] == key).with_for_update())
         is not None
@@ -83,11 +83,7 @@ async def link_files(
     *,
     has_main: bool = False,
 ) -> None:
-    """
-    Attach files; the first becomes the main file unless the revision has one.
-
-    :param attached: keys and types of the files
-    """
+    """:param attached: keys and types; the first becomes the main file unless `has_main`"""
     tables = tables_of(kind)
     session.add_all(
         tables.file(
@@ -103,9 +99,7 @@ async def link_files(
 
 async def contract_columns(session: AsyncSession, project_id: int, given: Mapping[str, object]) -> dict[str, object]:
     """
-    Return the columns of volume, page and category pair.
-
-    :param given: values by field name; an absent field gives no column
+    :param given: by field name; an absent field gives no column
     :raises Invalid: for an unknown or closed code, or codes that are no pair
     """
     columns = {"volume_page": given["volume_page"]} if "volume_page" in given else {}
@@ -133,11 +127,7 @@ async def contract_columns(session: AsyncSession, project_id: int, given: Mappin
 
 
 async def shop_columns(session: AsyncSession, project_id: int, given: Mapping[str, object]) -> dict[str, object]:
-    """
-    Return the columns of main and sub category of a shop or as-built drawing.
-
-    :raises Invalid: for an unknown or closed code
-    """
+    """:raises Invalid: for an unknown or closed code"""
     columns = {
         "main_category_id": (ShopDrawingMainCategory.main_category_code, "category_code"),
         "sub_category_id": (ShopDrawingSubCategory.sub_category_code, "sub_category_code"),
@@ -193,7 +183,7 @@ class ReferenceTarget:
 async def targets_by_public_id(
     session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int
 ) -> dict[UUID, ReferenceTarget]:
-    """Return drawings if other registers refer to whole drawings of the kind, else revisions."""
+    """Return drawings for a kind that is referred to as a whole, else revisions."""
     tables = tables_of(kind)
     head, target = tables.head, tables.head if kind.whole else tables.revision
     statement = (

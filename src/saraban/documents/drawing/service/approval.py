@@ -1,4 +1,4 @@
-"""Approval of drawing revisions by a workflow, where the project has chosen that for a register instead of RFAs."""
+"""Approval of drawing revisions by workflow instead of RFA."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def entity_type(kind: DrawingKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RevisionContext:
-    """:param parties: of the contract; of the project if the drawing has no contract"""
+    """:param parties: of the contract, else of the project"""
 
     row: DrawingRow
     kind: DrawingKind
@@ -67,12 +67,11 @@ class RevisionContext:
 
     @property
     def concerned(self) -> frozenset[int]:
-        """The organizations in the drawing's audience."""
         head = self.row.head
-        own = {head.originator_id} if head.originator_id is not None else set()
+        originators = {head.originator_id} if head.originator_id is not None else set()
         if head.audience_kind == AudienceKind.ORGANIZATION:
-            return frozenset(own)
-        return frozenset(own | {party.id for party in self.parties})
+            return frozenset(originators)
+        return frozenset(originators | {party.id for party in self.parties})
 
     def is_shown(self, person: Reach) -> bool:
         head = self.row.head
@@ -121,7 +120,7 @@ def facts_in(context: RevisionContext, zone: ZoneInfo) -> workflow.SubjectFacts:
 async def _revision_contexts(
     session: AsyncSession, kind: DrawingKind, revisions: Collection[UUID]
 ) -> dict[str, RevisionContext]:
-    """Return the contexts by public id, without revisions of drawings that have no originator."""
+    """Return contexts by public id, without drawings that have no originator."""
     if not revisions:
         return {}
     rows = await repository.history(session, kind, tables_of(kind).revision.public_id.in_(revisions))
@@ -153,7 +152,6 @@ class DrawingSubject:
         return {key: facts_in(context, self.zone) for key, context in contexts.items() if context.is_shown(reader)}
 
     async def apply(self, session: AsyncSession, step: workflow.SubjectStep) -> bool:
-        """Save the response code of a final step on its revision."""
         code = approve_code(step.meaning, answered=step.step.response_code) if step.step.terminal else None
         if code is not None:
             context = step.facts.source
@@ -173,7 +171,7 @@ async def start(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, r
 async def supersede(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, revision: UUID, *, by: str | None
 ) -> None:
-    """Cancel the workflow of a superseded revision, unless it has ended."""
+    """Cancel the revision's workflow, unless it has ended."""
     reason = _SUPERSEDED.format(label=by or "-")
     await workflow.cancel(
         ctx, session, entity_type=entity_type(kind), entity_id=str(revision), reason=reason, even_ended=False
@@ -181,25 +179,21 @@ async def supersede(
 
 
 async def require_unclaimed(session: AsyncSession, kind: DrawingKind, key: int) -> None:
-    """
-    Lock a revision against RFAs that would claim it.
-
-    :raises RevisionInRfa:
-    """
+    """:raises RevisionInRfa: the revision stays locked against RFAs"""
     await writes.lock_revisions(session, kind, [key])
     if await writes.is_claimed(session, kind, key):
         raise RevisionInRfa
 
 
 async def supersede_many(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, by: Mapping[UUID, str]) -> None:
-    """:param by: the label of the superseding revision, by superseded revision"""
+    """:param by: superseding label by revision"""
     unfinished = await unfinished_approvals(session, kind, by)
     for revision in (revision for revision in by if revision in unfinished):
         await supersede(ctx, session, kind, revision, by=by[revision])
 
 
 async def hold(session: AsyncSession, kind: DrawingKind, *revisions: UUID) -> None:
-    """Lock the workflows of revisions. Do it before locking their drawings, as steps do, or the two deadlock."""
+    """Lock workflows. Do it before locking their drawings, as steps do, or the two deadlock."""
     await workflow.lock(session, entity_type=entity_type(kind), entity_ids=sorted(map(str, revisions)))
 
 
@@ -207,7 +201,7 @@ async def states(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
 ) -> dict[str, workflow.InstanceState]:
     """
-    Return the workflow states by public id, without revisions that have no workflow.
+    Return states by public id, without revisions that have no workflow.
 
     :param rows: visible to the caller: nothing is checked here
     """
@@ -222,11 +216,11 @@ async def states(
 
 
 async def any_approvals(session: AsyncSession, kind: DrawingKind) -> bool:
-    """Return whether a revision of the register, of any project, ever had a workflow."""
+    """Return whether any revision of the register, in any project, had a workflow."""
     return await workflow.has_instances(session, entity_type(kind))
 
 
 async def unfinished_approvals(session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]) -> set[UUID]:
-    """Return the revisions with a running workflow, regardless of the register's present settings."""
+    """Return the revisions with a running workflow."""
     ids = {str(public_id): public_id for public_id in public_ids}
     return {ids[key] for key in await workflow.running(session, entity_type=entity_type(kind), entity_ids=ids)}

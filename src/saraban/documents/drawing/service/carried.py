@@ -1,4 +1,4 @@
-"""Drawing revisions that documents carry, for every kind of document."""
+"""Drawing revisions that documents carry."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ POINTER: Final = "/drawingRevisionPublicIds"
 async def check_carried(
     ctx: RequestContext, session: AsyncSession, *, project_id: int, asked: Sequence[UUID]
 ) -> Carried:
-    """:raises Invalid: for a revision that is unknown, of another project, hidden from the caller, or listed twice"""
+    """:raises Invalid: for a revision that is unknown, hidden, of another project, or listed twice"""
     seen = {kind: await visible_revisions(ctx, session, kind, asked, project_id=project_id) for kind in KINDS.values()}
     revisions: dict[UUID, tuple[DrawingKind, int]] = {}
     for place, public_id in enumerate(asked):
@@ -48,7 +48,7 @@ async def replace_carried(session: AsyncSession, carrier: CarrierTable, key: int
 
 
 async def copy_carried(session: AsyncSession, carrier: CarrierTable, *, before: int, key: int) -> None:
-    """Replace the list of `key` by that of `before`, each drawing at its current revision."""
+    """Copy the list of `before`, each drawing at its current revision."""
     rows = await repository.rows(session, carrier, [before])
     current: Carried = []
     for kind in KINDS.values():
@@ -60,7 +60,7 @@ async def copy_carried(session: AsyncSession, carrier: CarrierTable, *, before: 
 async def carried_drawings(
     session: AsyncSession, carrier: CarrierTable, keys: Sequence[int]
 ) -> list[tuple[CarriedRow, SeenRevision]]:
-    """Return the carried revisions in the order of each list, with their present texts."""
+    """Return carried revisions in order, with their present texts."""
     rows = await repository.rows(session, carrier, keys)
     revisions = {
         kind: await revisions_by_key(session, kind, {row.key for row in rows if row.kind is kind})
@@ -76,7 +76,7 @@ async def carried_ids(session: AsyncSession, carrier: CarrierTable, key: int) ->
 async def carried_answers(
     session: AsyncSession, carrier: CarrierTable, keys: Sequence[int]
 ) -> Mapping[int, list[CarriedDrawingAnswer]]:
-    """Return the carried revisions by document; every reader of a document sees what it carries."""
+    """Return carried revisions without a check of the reader."""
     rows = await carried_drawings(session, carrier, keys)
     files = {
         kind: await revision_files(session, kind, {row.key for row, _ in rows if row.kind is kind})

@@ -28,11 +28,7 @@ class RevisionSubmitted(DomainError):
 async def submitted_among(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
 ) -> set[UUID]:
-    """
-    Return the revisions that are being approved or have been answered.
-
-    :param rows: visible to the caller: nothing is checked here
-    """
+    """:param rows: visible to the caller: nothing is checked here"""
     instances = await approval.states(ctx, session, kind, rows)
     in_progress = {
         key for key, instance in instances.items() if not (instance.state.editable or instance.state.terminal)
@@ -50,9 +46,9 @@ async def correctable(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
 ) -> dict[UUID, bool]:
     """
-    Return the revisions that the caller can correct: True for every field, False for first files only.
+    Return correctable revisions: True for every field, False for first files only.
 
-    :raises NotFound: also for a hidden drawing
+    :raises NotFound:
     """
     rows = await registers.find(ctx, session, kind, public_id)
     scope = await registers.scope_of(ctx, session, rows[0].head)

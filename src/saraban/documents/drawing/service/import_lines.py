@@ -1,4 +1,4 @@
-"""Judges and writes the lines of an imported register."""
+"""Judges and writes lines of register files."""
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -90,7 +90,7 @@ def _columns_by_field(kind: DrawingKind) -> dict[str, str]:
 
 
 def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLine]]:
-    """Return each unreadable line alone, then the lines of each drawing together."""
+    """Return unreadable lines alone, then the lines of each drawing together."""
     drawings: dict[str, list[ReadLine]] = defaultdict(list)
     unreadable = []
     for row in rows:
@@ -111,11 +111,7 @@ def place_ids(project: ProjectDetail) -> dict[str, Mapping[str, UUID]]:
 
 @dataclass(slots=True)
 class RegisterRows:
-    """
-    Rows that a batch adds to the register.
-
-    :param printed: public ids of the drawings whose number prints the revision, by key
-    """
+    """:param printed: public ids, by key, of drawings whose number prints the revision"""
 
     heads: list[dict[str, Any]] = field(default_factory=list)
     numbers: list[numbering.ExternalNumber] = field(default_factory=list)
@@ -126,10 +122,8 @@ class RegisterRows:
 
 class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     """
-    Judges and writes the lines of one file, with lookups shared by many lines.
-
-    :param defaults: codes of contract and originator of lines that state none
-    :ivar codes: open codes of the project's lists; `pairs`: category pairs of contract drawings
+    :param defaults: codes of contract and originator for lines without one
+    :ivar codes: open codes of the project's lists; `pairs`: category pairs
     """
 
     def __init__(
@@ -190,14 +184,14 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         taken = await numbering.taken_in(session, project_id=self.project.id, register=self.kind.path, numbers=new)
         rows = RegisterRows()
         for number, lines in zip(numbers, drawings, strict=True):
-            if number in taken:  # printed on an earlier revision of another drawing
+            if number in taken:  # an earlier number of a drawing that has another number now
                 judged += [JudgedRow(read.row, REFUSED, (_number_taken(taken[number]),)) for read in lines]
                 continue
             judged += await self._judge_drawing(session, lines, registered.get(number, ()), rows, lock=lock)
         return judged, rows
 
     def _respell_codes(self, read: ReadLine) -> ReadLine:
-        """Spell each code as the project does; an unknown code as its first line does."""
+        """Spell codes as the project does, else as the first line does."""
         changed = {}
         for name, spellings in self._spellings.items():
             if (code := getattr(read.stated, name)) is not None and spellings.get(code) != code:
@@ -213,7 +207,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         *,
         lock: bool,
     ) -> list[JudgedRow]:
-        """:param history: the registered revisions, the newest last"""
+        """:param history: registered revisions, newest last"""
         judged, fitting = [], []
         waiting: dict[int, Sequence[FieldProblem]] = {}  # a dry run judges the history of these lines, too
         if not history:
@@ -254,7 +248,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         return judged
 
     def _entry(self, read: ReadLine, history: Sequence[DrawingRow] = ()) -> RevisionEntry:
-        """:param history: of a registered drawing: an empty cell means its first label, not the scheme's"""
+        """:param history: if registered: an empty cell means its first label"""
         stated = read.stated
         assert stated is not None  # unreadable lines are refused before
         first = history[0].revision.revision_label or "" if history else self._first_label
@@ -294,10 +288,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         return problems
 
     async def _require_ownership(self, session: AsyncSession, stated: DrawingSheetLine, registered: DrawingRow) -> None:
-        """
-        :raises DrawingNumberTaken: if the caller may not see or revise the drawing, or the line states another
-            contract or originator
-        """
+        """:raises DrawingNumberTaken: if the drawing is hidden, not the caller's to revise, or of another party"""
         taken = DrawingNumberTaken(fields=[_number_taken(registered.named["number"])])
         if not self._reader.sees(registered.audience):
             raise taken
@@ -347,7 +338,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         history: Sequence[DrawingRow],
         new: Sequence[ReadLine],
     ) -> None:
-        """Add the new revisions of one drawing; the newest line classifies a new drawing."""
+        """Add the new revisions of one drawing; the newest line classifies it."""
         newest = new[-1].stated
         assert newest is not None
         place, before = 0, None
@@ -441,7 +432,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         return len(rows.revisions)
 
     async def _reprint_numbers(self, session: AsyncSession, rows: RegisterRows) -> None:
-        """Print each number that contains the revision again for each new revision, in order."""
+        """Print numbers that contain the revision again, in order."""
         current: dict[int, str] = {}
         for drawing, row in rows.revisions:
             if isinstance(drawing, int) and drawing in rows.printed:
@@ -458,7 +449,6 @@ def _registered_entry(revision: DrawingRevision) -> RevisionEntry:
 
 
 def _classification(kind: DrawingKind, row: DrawingRow) -> dict[str, object]:
-    """Return the classification by column of the file."""
     head, tables = row.head, tables_of(kind)
     return {
         **{name: getattr(head, name) for name in ("scale", "sheet_size", "zone")},
@@ -469,7 +459,7 @@ def _classification(kind: DrawingKind, row: DrawingRow) -> dict[str, object]:
 
 
 def _fill_placement(lines: Sequence[ReadLine]) -> tuple[Sequence[ReadLine], list[FieldProblem]]:
-    """Copy contract and originator to the lines of a new drawing that state none; return disagreements."""
+    """Copy contract and originator to lines without them; return disagreements."""
     cells = {name: [getattr(read.stated, name) for read in lines] for name in ("contract", "originator")}
     stated, faults = judge_agreement(cells)
     if not stated or len(lines) == 1:

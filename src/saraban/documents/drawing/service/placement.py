@@ -1,4 +1,4 @@
-"""Contract, originator, classification and number of a new drawing."""
+"""Placement and number of a new drawing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,10 +48,8 @@ async def find_place(
     originator: UUID | None,
 ) -> tuple[ContractRef | None, OrganizationRef | None]:
     """
-    Return the contract and the originator.
-
-    :raises Invalid: if one does not belong to the project, or the originator is no party to the contract
-    :raises Forbidden: if the caller may not register drawings for them
+    :raises Invalid: if one is not of the project, or the originator is no party to the contract
+    :raises Forbidden: if the caller may not register for them
     """
     contract_ref = originator_ref = None
     if contract is not None:
@@ -93,11 +91,7 @@ async def classified(
     contract: ContractRef | None,
     given: Mapping[str, object],
 ) -> dict[str, object]:
-    """
-    Return the columns of a drawing's classification.
-
-    :param given: values by field name; an absent field gives no column
-    """
+    """:param given: by field name; an absent field gives no column"""
     columns = {name: given[name] for name in ("scale", "sheet_size", "zone") if name in given}
     if "discipline_code" in given:
         code, discipline = given["discipline_code"], None
@@ -120,10 +114,7 @@ async def classified(
 @dataclass(frozen=True, slots=True)
 class DrawingDraft:
     """
-    A new drawing, resolved and checked, without its number.
-
-    :param columns: of its head
-    :param revision: the first revision, with label and titles
+    :param columns: of its head, without the number
     :param has_workflow: its revisions are approved by workflow
     """
 
@@ -143,7 +134,7 @@ def prints_revision(template: str) -> bool:
 
 async def reserved_label(ctx: RequestContext, session: AsyncSession, new: NewDrawing) -> str | None:
     """
-    Return the revision label that the reserved number prints; None without one.
+    Return the label that a reserved number prints.
 
     :raises Invalid: if the drawing states another label
     """
@@ -167,9 +158,9 @@ async def plan_number(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, draft: DrawingDraft, new: NewDrawing
 ) -> numbering.Plan:
     """
-    Plan the number of a new drawing; without an originator, for the caller's organization or the owner.
+    Without an originator, plan for the caller's organization or the owner.
 
-    :raises Invalid: for a field that the format prints and that has no value, or a format that prints a recipient
+    :raises Invalid: for a printed field without value, or a format that prints a recipient
     """
     originator = draft.originator.public_id if draft.originator else await _registrar(ctx, session, draft.project)
     request = numbering.NumberRequest(

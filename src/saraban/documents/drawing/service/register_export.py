@@ -1,4 +1,4 @@
-"""Export of a register as a spreadsheet, CSV or ZIP."""
+"""Exports of registers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -40,11 +40,9 @@ async def write_sheet(
     ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, path: Path, *, files: bool = False
 ) -> list[tuple[DrawingRow, LinkedDrawingFile]]:
     """
-    Write the filtered register, one row per drawing.
-
     :param path: ends in `.csv` or `.xlsx`
-    :returns: each file with its drawing, if `files` is set; else nothing
-    :raises Invalid: for a project that the caller may not see
+    :returns: each file with its drawing, if `files`
+    :raises Invalid: for a hidden project
     """
     listed_files: list[tuple[DrawingRow, LinkedDrawingFile]] = []
     titles = [column.title for column in columns_of(kind)] + [f"{title.th} / {title.en}" for title in _EXTRA_TITLES]
@@ -59,11 +57,7 @@ async def write_sheet(
 async def write_zip(
     ctx: RequestContext, db: Database, storage: Storage, kind: DrawingKind, query: DrawingQuery, path: Path
 ) -> None:
-    """
-    Write the sheet and, in a folder for each drawing, the files of the listed revision.
-
-    :raises ExportTooLarge: before any file is read
-    """
+    """:raises ExportTooLarge: before any file is read"""
     sheet = path.with_name("register.xlsx")
     listed_files = await write_sheet(ctx, db, kind, query, sheet, files=True)
     if sum(file.attachment.file_size for _, file in listed_files) > MOST_BYTES:
@@ -82,7 +76,7 @@ async def write_zip(
 async def _pages(
     ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, *, files: bool
 ) -> AsyncIterator[tuple[dict[int, list[LinkedDrawingFile]], Sequence[DrawingRow]]]:
-    """Yield outside the session, so that no connection is held while the caller works."""
+    """Yield outside the session: no connection is held meanwhile."""
     page_query = query.model_copy(update={"limit": PAGE, "cursor": None})
     while True:
         async with db.reading() as session:

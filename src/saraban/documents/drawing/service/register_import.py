@@ -30,7 +30,7 @@ _VOLUMES, _CATEGORIES, _SUBS, _MAIN, _SHOP_SUBS = DRAWING_CATEGORIES
 
 
 class DrawingImporter(Importer[DrawingImport]):
-    """Imports into one register. Registrars see their own imports; managers see those of the project."""
+    """Registrars see their own imports; managers see those of the project."""
 
     model = DrawingImport
 
@@ -84,14 +84,14 @@ class DrawingImporter(Importer[DrawingImport]):
         )
 
     def choose(self, ctx: RequestContext, row: DrawingImport, choice: DrawingImportCommit) -> Mapping[str, object]:
-        """:raises Forbidden: if codes would be created in lists that the caller may not change"""
+        """:raises Forbidden: if the caller may not create the missing codes"""
         if choice.create_missing and any((row.report or {}).get("missing", {}).values()):
             ctx.caller.require(_VOLUMES.create, Scope(project=row.project_id))
         row.creates_missing = choice.create_missing
         return {"createMissing": choice.create_missing}
 
     async def begin(self, ctx: RequestContext, db: Database, turn: Turn) -> RegisterImport:
-        """Create the missing codes if the user chose so; codes created since the dry run stay unchanged."""
+        """Create missing codes; codes created since the dry run stay unchanged."""
         row = turn.row
         if row.creates_missing:
             codes = (row.report or {}).get("missing", {})
@@ -109,11 +109,7 @@ DRAWING_IMPORTERS: Final = {path: DrawingImporter(kind) for path, kind in KINDS.
 async def create_codes(
     ctx: RequestContext, session: AsyncSession, register: DrawingKind, *, owner: UUID, codes: Mapping[str, Any]
 ) -> None:
-    """
-    Create list rows that are named by their codes.
-
-    :param codes: as `MissingCodes.report` returns them
-    """
+    """:param codes: as `MissingCodes.report` returns them"""
     main, sub = (_CATEGORIES, _SUBS) if register.whole else (_MAIN, _SHOP_SUBS)
     for kind, listed in ((_VOLUMES, codes.get("volumes")), (main, codes.get("categories"))):
         await _import_list(ctx, session, kind, owner, {code: {} for code in listed or ()})

@@ -80,10 +80,7 @@ class DrawingChanged(Stale):
 
 @dataclass(frozen=True, slots=True)
 class DrawingNumber:
-    """
-    :param public_id: of its row in the number register
-    :param prints_revision: the number contains the revision and changes with each revision
-    """
+    """:param public_id: of its row in the number register"""
 
     text: str
     public_id: UUID
@@ -92,10 +89,10 @@ class DrawingNumber:
 
 async def create(ctx: RequestContext, services: DocumentServices, kind: DrawingKind, new: NewDrawing) -> Receipt:
     """
-    Register a drawing under its stated or reserved number, else under the next number of the format.
+    Register a drawing under its stated or reserved number, else the next of the format.
 
     :raises NotFound: for a reservation of another user
-    :raises: what `register` raises, and what issuing a number raises
+    :raises: as `register`, and as issuing a number
     """
     payload = {"kind": kind.path, "body": new.model_dump(mode="json")}
     operation = Operation.of(ctx, "POST /drawings", payload)
@@ -142,9 +139,8 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     """
     Register a drawing under its stated number.
 
-    :raises Invalid:
-    :raises Forbidden: if the caller may not register drawings for the contract, the originator or the project
-    :raises DrawingNumberTaken:
+    :raises Invalid, DrawingNumberTaken:
+    :raises Forbidden: if the caller may not register for contract, originator or project
     """
     if new.drawing_number is None:
         raise required("/drawingNumber")
@@ -241,13 +237,7 @@ async def _find_project(ctx: RequestContext, session: AsyncSession, public_id: U
 async def revise(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, new: NewDrawingRevision
 ) -> Receipt:
-    """
-    Issue the next revision, which becomes current.
-
-    :raises NotFound: also for a hidden drawing
-    :raises DrawingTakesNoAddenda:
-    :raises RevisionNotForward: for a label that does not follow the newest
-    """
+    """:raises NotFound, DrawingTakesNoAddenda, RevisionNotForward:"""
     history, head, settings = await _lock_drawing(ctx, session, kind, public_id, REVISE)
     if kind.whole and not settings.addenda:
         raise DrawingTakesNoAddenda
@@ -281,11 +271,7 @@ async def revise(
 async def warnings(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, new: Schema
 ) -> list[FieldProblem]:
-    """
-    Return warnings about the files of a revision, saved or not.
-
-    :raises NotFound: also for a hidden drawing
-    """
+    """:raises NotFound:"""
     rows = [row.revision for row in reversed(await registers.find(ctx, session, kind, public_id))]
     files = await repository.files(session, kind, [row.id for row in rows])
     earlier = [(row.public_id, row.revision_label or "–", file.attachment) for row in rows for file in files[row.id]]
@@ -305,12 +291,10 @@ async def _reprint_number(
 
 async def start_approval(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID) -> Receipt:
     """
-    Start the workflow of a current revision that has none, for example after an import.
+    Start the workflow of a current revision that has none.
 
-    :raises NotFound: also for a hidden drawing
-    :raises ApprovedByRfa: if the project approves the register by RFA, or the drawing has no originator
-    :raises ApprovalStarted:
-    :raises RevisionInRfa: while an open RFA carries the revision
+    :raises NotFound, ApprovalStarted, RevisionInRfa:
+    :raises ApprovedByRfa: also for a drawing without an originator
     """
     (newest, *_), head, settings = await _lock_drawing(ctx, session, kind, public_id, REVISE)
     if not settings.own_workflow:
@@ -333,12 +317,7 @@ async def change(
     changes: DrawingChanges,
     if_match: str | None,
 ) -> Receipt:
-    """
-    Change the classification of a drawing.
-
-    :raises NotFound: also for a hidden drawing
-    :raises DrawingChanged: if `if_match` names another version
-    """
+    """:raises NotFound, DrawingChanged:"""
     (before, *_), head, _ = await _lock_drawing(ctx, session, kind, public_id, CREATE)
     require_match(if_match, registers.version_tag(before), DrawingChanged)
     project = before.project
@@ -375,12 +354,9 @@ async def correct(
     if_match: str | None,
 ) -> Receipt:
     """
-    Correct a revision, and add files to it.
-
-    :param public_id: of the revision; the receipt contains the id of the drawing
-    :raises NotFound: also for a hidden drawing
-    :raises DrawingChanged: if `if_match` names another version of the drawing
-    :raises RevisionSubmitted: if it is being approved or has been answered; not for its first files
+    :param public_id: of the revision; the receipt contains the drawing's
+    :raises NotFound, DrawingChanged:
+    :raises RevisionSubmitted: not for its first files
     """
     matches = await repository.history(session, kind, repository.of_revision(kind, public_id))
     if not matches:
@@ -420,9 +396,9 @@ async def correct(
 
 async def _replace_tags(session: AsyncSession, kind: DrawingKind, head: Drawing, codes: Sequence[str]) -> list[str]:
     """
-    Replace a drawing's tags. It may keep a closed tag, but not gain one.
+    Replace the tags; a closed tag may stay, but not be added.
 
-    :returns: the codes of its former tags
+    :returns: the former codes
     :raises Invalid: for an unknown or closed tag
     """
     former_tags = (await repository.tags(session, kind, [head.id]))[head.id]
@@ -438,7 +414,7 @@ async def _replace_tags(session: AsyncSession, kind: DrawingKind, head: Drawing,
 async def _lock_drawing(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, permission: str
 ) -> tuple[Sequence[DrawingRow], Drawing, DrawingSettings]:
-    """Lock a drawing that the caller may change, after its workflow; return its revisions, newest first."""
+    """Lock a drawing after its workflow; return its revisions, newest first."""
     newest = (await registers.find(ctx, session, kind, public_id))[0]
     if kind in approval.KINDS:
         await approval.hold(session, kind, newest.revision.public_id)

@@ -33,10 +33,7 @@ TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RevisionPlace:
-    """
-    :param number: position in the drawing's history, from 0
-    :param printed: the drawing number, if it prints the revision
-    """
+    """:param printed: the drawing number, if it prints the revision"""
 
     number: int
     period: CurrentPeriod
@@ -85,11 +82,7 @@ async def attach(
     project_id: int,
     has_main: bool = False,
 ) -> list[str]:
-    """
-    Attach uploads of the caller.
-
-    :returns: the file names
-    """
+    """:returns: the file names"""
     if not public_ids:
         return []
     at = f"{pointer}/attachmentPublicIds"
@@ -118,7 +111,7 @@ async def _link_sources(
     public_ids: Sequence[UUID],
     pointer: str,
 ) -> None:
-    """:raises Invalid: for an id that is unknown, of another project, or hidden from the caller"""
+    """:raises Invalid: for an id that is unknown, hidden, or of another project"""
     at = f"{pointer}/derivedFromPublicIds"
     if not public_ids:
         return

@@ -32,11 +32,7 @@ async def visible_revisions(
     *,
     project_id: int | None = None,
 ) -> dict[UUID, SeenRevision]:
-    """
-    Return the revisions that the caller may see.
-
-    :param project_id: a project that the caller may see; excludes drawings of other projects
-    """
+    """:param project_id: if given, a project that the caller may see"""
     if not public_ids:
         return {}
     rows = await revision_rows.revisions_by_public_id(session, kind, public_ids, project_id=project_id)
@@ -52,11 +48,7 @@ async def visible_revisions(
 async def current_by_number(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, *, project: UUID, numbers: Collection[str]
 ) -> dict[str, UUID]:
-    """
-    Return the current revisions of visible drawings by number.
-
-    A number printed on an earlier revision finds its drawing, too.
-    """
+    """Return visible current revisions; a number of an earlier revision counts, too."""
     if not numbers:
         return {}
     place = await projects.visible_project(ctx, session, project)
@@ -82,7 +74,7 @@ async def revisions_by_number(
     project: UUID,
     wanted: Collection[NumberedRevision],
 ) -> dict[NumberedRevision, DrawingRow]:
-    """Return the visible revisions by number, also by numbers printed on earlier revisions."""
+    """Return visible revisions; a number of an earlier revision counts, too."""
     if not wanted:
         return {}
     place = await projects.visible_project(ctx, session, project)
@@ -110,32 +102,27 @@ async def revisions_by_number(
 
 
 async def current_revisions(session: AsyncSession, kind: DrawingKind, keys: Sequence[int]) -> list[int]:
-    """Return the current revision of each revision's drawing, in the order of `keys`."""
+    """Return the current revisions of the drawings, in the order of `keys`."""
     current = await writes.current_by_revision(session, kind, keys) if keys else {}
     return [current[key] for key in keys]
 
 
 async def hold_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
-    """Lock revisions in the order of their ids, and return the superseded ones."""
+    """Lock revisions in the order of ids, and return the superseded ones."""
     return set(keys).difference(await writes.lock_revisions(session, kind, keys)) if keys else set()
 
 
 async def revision_files(
     session: AsyncSession, kind: DrawingKind, keys: Collection[int]
 ) -> Mapping[int, list[DrawingFileAnswer]]:
-    """Return the files of each revision, the main file first."""
+    """Return files by revision, the main file first."""
     files_by_key = await repository.files(session, kind, keys) if keys else {}
     return {key: [file_shown(file) for file in files] for key, files in files_by_key.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class DrawingOfFile:
-    """
-    The revision to which a file is attached.
-
-    :param drawing: public id of the drawing; None, like `superseded_by`, for readers who see only a document that
-        carries the revision
-    """
+    """:param drawing: None, like `superseded_by`, for readers who see only a document that carries it"""
 
     kind: DrawingKind
     project: UUID
@@ -151,9 +138,9 @@ class DrawingOfFile:
 
 async def drawing_of_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> DrawingOfFile:
     """
-    Return the drawing of a file. The caller checks that the reader may read the file.
+    Return the drawing of a file that the caller may read.
 
-    :raises NotFound: for a file that is not attached to a drawing
+    :raises NotFound:
     """
     for kind in KINDS.values():
         keys = await repository.revisions_with_file(session, kind, attachment_id)

@@ -1,4 +1,4 @@
-"""Requests for approval: the shared verbs, with the RFA's type, its own status and its approve code."""
+"""The kind of RFAs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ class RfaKind(core.RevisionedKind):
         return "RFA", new.rfa_type_code
 
     def check_originator(self, draft: core.DocumentDraft) -> None:
-        """Whoever could never submit it must not use up a number for it."""
+        """Refuse before a number is issued."""
         originator = draft.plan.originator
         if not may_ask(originator.id, projects.by_role(draft.taking_part)):
             raise invalid(
@@ -67,14 +67,12 @@ class RfaKind(core.RevisionedKind):
             item.refuse_for(originator.id)
 
     async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewRfa, project_id: int) -> _Items:
-        return await items.check(ctx, session, project_id=project_id, asked=new.items)
+        return await items.check(ctx, session, project_id=project_id, requested=new.items)
 
     async def insert(
         self, ctx: RequestContext, session: AsyncSession, draft: core.DocumentDraft, issued: numbering.Issued
     ) -> core.WrittenDocument:
-        """
-        :raises DrawingRevisionInRfa: when another RFA has taken one of the drawings since the check
-        """
+        """:raises DrawingRevisionInRfa: if another RFA has claimed a drawing since the check"""
         if draft.own:
             await items.hold(ctx, session, cast("_Items", draft.own))
         return await super().insert(ctx, session, draft, issued)
@@ -99,65 +97,63 @@ class RfaKind(core.RevisionedKind):
         await items.take_over(session, before=before, revision_id=revision.id)
 
     async def in_list(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
-        found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
-        return {revision_id: _fields(facts) for revision_id, facts in found.items()}
+        facts_by_revision = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
+        return {revision_id: _summary_fields(facts) for revision_id, facts in facts_by_revision.items()}
 
     async def in_full(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
-        found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
-        carrying = [revision_id for revision_id, facts in found.items() if facts.has_items]
-        carried = await items.answers(session, await repository.items(session, revision_ids=carrying))
+        facts_by_revision = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
+        with_items = [revision_id for revision_id, facts in facts_by_revision.items() if facts.has_items]
+        answers = await items.answers(session, await repository.items(session, revision_ids=with_items))
         return {
             revision_id: {
-                **_fields(facts),
+                **_summary_fields(facts),
                 "approved_date": facts.approved_date,
-                "items": carried.get(revision_id, []),
+                "items": answers.get(revision_id, []),
             }
-            for revision_id, facts in found.items()
+            for revision_id, facts in facts_by_revision.items()
         }
 
     async def own_statuses(self, session: AsyncSession, revision_id: int, reached: core.ReachedState) -> None:
-        shown = verdict(
+        result = verdict(
             reached.state, ended=reached.ended, meaning=reached.meaning, response_code=reached.response_code
         )
         await repository.set_verdict(
             session,
             revision_id=revision_id,
-            status=shown.status,
+            status=result.status,
             answered=reached.response_code,
-            approve_code=shown.approve_code,
+            approve_code=result.approve_code,
             keeps=reached.automatic,
-            day=reached.day if shown.approved else None,
+            day=reached.day if result.approved else None,
         )
         if reached.issued:
             require_items(*await repository.item_count(session, revision_id))
         elif reached.item_results:
             await items.answer(session, revision_id, reached.item_results)
         if reached.ended or reached.state in self.rules.finished:
-            # What was cancelled or terminated says nothing of a drawing.
-            if shown.status not in NOT_ANSWERED:
+            # A cancelled or terminated RFA gives its drawings no response.
+            if result.status not in NOT_ANSWERED:
                 await repository.close_items(session, revision_id)
             await repository.release(session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
     ) -> Mapping[str, tuple[object, object]]:
-        """
-        :raises DocumentAlreadyIssued: what was submitted stays what it was, also where its workflow led back to an edit (EC-RFA-005)
-        """
-        assert isinstance(changes, RfaChanges)  # the register says so
+        """:raises DocumentAlreadyIssued: also if the workflow allows edits again (EC-RFA-005)"""
+        assert isinstance(changes, RfaChanges)
         if "items" not in changes.model_fields_set:
             return {}
         if changes.items is None:
             raise required("/items")
-        before = [str(one) for one in await repository.carried(session, row.revision.id)]
-        after = [str(one.public_id) for one in changes.items]
+        before = list(map(str, await repository.carried(session, row.revision.id)))
+        after = [str(item.public_id) for item in changes.items]
         if before == after:
             return {}
         if row.revision.issued_date is not None:
-            says = core.DocumentAlreadyIssued.says
-            raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", says)])
+            message = core.DocumentAlreadyIssued.says
+            raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", message)])
         require_items(await repository.items_rule(session, document_id=row.document.id), len(after))
-        checked = await items.check(ctx, session, project_id=row.document.project_id, asked=changes.items)
+        checked = await items.check(ctx, session, project_id=row.document.project_id, requested=changes.items)
         for item in checked:
             item.refuse_for(row.originator.id)
         await items.replace_items(ctx, session, row.revision.id, checked)
@@ -170,12 +166,12 @@ class RfaKind(core.RevisionedKind):
         return await repository.type_code(session, document_id=row.document.id)
 
 
-def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
-    approved = facts.approve_code
+def _summary_fields(facts: repository.RfaFacts) -> dict[str, Any]:
     return {
         "status": core.coded(facts.status_code, facts.status_name_en, facts.status_name),
         "rfa_type": RfaTypeAnswer(code=facts.type_code, name=facts.type_name_en, name_th=facts.type_name_th),
-        "approve_code": approved and core.coded(approved, facts.approve_name_en, facts.approve_name),
+        "approve_code": facts.approve_code
+        and core.coded(facts.approve_code, facts.approve_name_en, facts.approve_name),
     }
 
 

@@ -1,9 +1,4 @@
-"""
-Delegation while away: which days and matters one person lends another, what of their rights goes along, what is refused, and
-who takes a step: the caller in their own right, or in the place of somebody who has lent it to them.
-
-Pure: rows, people and the present moment are arguments. Nobody can lend what was lent to them, so a chain ends after one.
-"""
+"""Rules of delegation. Pure. Delegated rights cannot be delegated again."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -68,7 +63,7 @@ class DelegationStatus(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Delegation:
     """
-    :param workflows: codes of the workflows it is about; empty for all
+    :param workflows: codes; empty for every workflow
     :param project: None for every project
     """
 
@@ -88,26 +83,22 @@ class Delegation:
         return about and (self.project is None or self.project == project)
 
     def meets(self, other: "Delegation") -> bool:
-        """Whether there is a moment at which both count."""
         return not (self.revoked or other.revoked) and (
             self.starts_at < other.ends_before and other.starts_at < self.ends_before
         )
 
     def shares(self, other: "Delegation") -> bool:
-        """Whether there is a matter that both are about."""
         workflows = not self.workflows or not other.workflows or bool(self.workflows & other.workflows)
         return workflows and (self.project is None or other.project is None or self.project == other.project)
 
 
 def moments(starts_on: date, ends_on: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """Return where the first day begins and where the last one is over."""
+    """Return the start of the first day and the end of the last day."""
     return datetime.combine(starts_on, time(), zone), datetime.combine(ends_on + timedelta(days=1), time(), zone)
 
 
 def check_days(starts_on: date, ends_on: date, *, today: date) -> None:
-    """
-    :raises Invalid: for days that have passed, stand the wrong way round, or are too many
-    """
+    """:raises Invalid: for a past day, an end before the start, or more than `MOST_DAYS`"""
     if starts_on < today:
         raise invalid("/startsOn", "past", "ต้องไม่เป็นวันที่ผ่านมาแล้ว", "This date has passed.")
     if ends_on < starts_on:
@@ -118,54 +109,54 @@ def check_days(starts_on: date, ends_on: date, *, today: date) -> None:
 
 
 def check_people(delegator: UUID, delegate: UUID) -> None:
-    """
-    :raises Invalid: when somebody delegates to themselves
-    """
+    """:raises Invalid: when a user delegates to themselves"""
     if delegator == delegate:
         raise invalid("/delegatePublicId", "self", "มอบหมายให้ตนเองไม่ได้", "You cannot delegate to yourself.")
 
 
-def check_against(wanted: Delegation, known: Iterable[Delegation]) -> None:
+def check_against(wanted: Delegation, others: Iterable[Delegation]) -> None:
     """
-    Hold a new delegation against all others of both people.
-
-    :raises DelegateAway: when the delegate lends their own steps in the same days
-    :raises DelegationChained: when somebody has lent to the delegator in the same days
-    :raises DelegationOverlaps: when the delegator has lent the same matter in the same days
+    :raises DelegateAway: when the delegate delegates their own steps on these days
+    :raises DelegationChained: when somebody delegates to the delegator on these days
+    :raises DelegationOverlaps: when the delegator has delegated the same matter on these days
     """
-    for other in known:
+    for other in others:
         if not wanted.meets(other):
             continue
         if other.delegator == wanted.delegate:
-            raise _at(DelegateAway, "/delegatePublicId")
+            raise _refuse(DelegateAway, "/delegatePublicId")
         if other.delegate == wanted.delegator:
-            raise _at(DelegationChained, "/startsOn")
+            raise _refuse(DelegationChained, "/startsOn")
         if other.delegator == wanted.delegator and wanted.shares(other):
-            raise _at(DelegationOverlaps, "/startsOn")
+            raise _refuse(DelegationOverlaps, "/startsOn")
 
 
-def _at(refusal: type[DomainError], pointer: str) -> DomainError:
+def _refuse(refusal: type[DomainError], pointer: str) -> DomainError:
     return refusal(fields=[FieldProblem(pointer, refusal.code.lower(), refusal.says)])
 
 
 def lent(delegator: Caller, delegate: Caller) -> Caller | None:
     """
-    Return the delegator as the delegate may act for them, or None when nothing can be lent.
+    Return the delegator with the rights that are delegated, or None if there are none.
 
-    Only organizations that both work for count, because what a person sees follows them; a grant that gives everything is
-    left out whole, with all the permissions that came with it.
+    Only organizations of both people count. A grant with the right to everything is left out with all its permissions.
     """
     shared = delegator.organization_ids & delegate.organization_ids
     if not shared or delegator.user_id == delegate.user_id:
         return None
     grants = tuple(grant for grant in delegator.grants if _is_lent(grant, shared))
-    own = delegator.organization_id
-    return replace(delegator, organization_id=own if own in shared else None, organization_ids=shared, grants=grants)
+    organization_id = delegator.organization_id
+    return replace(
+        delegator,
+        organization_id=organization_id if organization_id in shared else None,
+        organization_ids=shared,
+        grants=grants,
+    )
 
 
 def _is_lent(grant: Grant, shared: frozenset[int]) -> bool:
-    here = grant.organization is None or grant.organization in shared
-    return here and EVERYTHING not in grant.permissions
+    is_shared = grant.organization is None or grant.organization in shared
+    return is_shared and EVERYTHING not in grant.permissions
 
 
 def standing(
@@ -175,47 +166,42 @@ def standing(
     *,
     moment: datetime,
 ) -> tuple[tuple[Delegation, Caller], ...]:
-    """
-    Return what counts at a moment for one person: each delegation to them with the lent caller.
-
-    :param people: the delegators whose accounts are open, with rights of their own, by user id
-    """
-    found = []
-    for one in delegations:
-        delegator = people.get(one.delegator)
-        if one.delegate != delegate.user_id or delegator is None or not one.counts_at(moment):
+    """:param people: delegators with active accounts, by user id"""
+    rights = []
+    for delegated in delegations:
+        delegator = people.get(delegated.delegator)
+        if delegated.delegate != delegate.user_id or delegator is None or not delegated.counts_at(moment):
             continue
         seat = lent(delegator, delegate)
         if seat is not None:
-            found.append((one, seat))
-    return tuple(found)
+            rights.append((delegated, seat))
+    return tuple(rights)
 
 
 POINTER = "/onBehalfOf"
 
 
 def in_place_of(own: Facts, seat: Caller) -> Facts:
-    """Return the same question with the rights of `seat`, asked by who asks."""
     return replace(own, caller=seat, deputy=own.caller)
 
 
 def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionOut, ...]:
-    """Return what the caller may do now, in their own right or for others, in the order of the definition."""
-    mine = {choice.code: choice for choice in decisions.available(definition, state, own)}
-    others: dict[str, list[PersonRef]] = {}
-    words: dict[str, ActionOut] = {}
+    """Return the available actions, own and delegated, in the order of the definition."""
+    own_actions = {choice.code: choice for choice in decisions.available(definition, state, own)}
+    delegators: dict[str, list[PersonRef]] = {}
+    delegated_actions: dict[str, ActionOut] = {}
     for seat in seats:
         for choice in decisions.available(definition, state, in_place_of(own, seat)):
-            words[choice.code] = choice
-            others.setdefault(choice.code, []).append(PersonRef.model_validate(seat))
-    if not others:
-        return tuple(mine.values())
+            delegated_actions[choice.code] = choice
+            delegators.setdefault(choice.code, []).append(PersonRef.model_validate(seat))
+    if not delegators:
+        return tuple(own_actions.values())
     return tuple(
-        (mine.get(code) or words[code]).model_copy(
-            update={"in_own_right": code in mine, "on_behalf_of": others.get(code, [])}
+        (own_actions.get(code) or delegated_actions[code]).model_copy(
+            update={"in_own_right": code in own_actions, "on_behalf_of": delegators.get(code, [])}
         )
         for code in definition.states[state].on
-        if code in mine or code in words
+        if code in own_actions or code in delegated_actions
     )
 
 
@@ -223,47 +209,50 @@ def chosen(
     definition: Definition, state: str, action: str, own: Facts, seats: Sequence[Caller], *, named: UUID | None
 ) -> Facts:
     """
-    Return the facts of the one in whose place the caller acts.
+    Return the facts of the delegator on whose behalf the caller acts.
 
-    :param named: whom the request names; without it there must be one alone who could
-    :raises ActionForbidden: when nobody who has lent their steps to the caller may take this one
-    :raises Invalid: when the one who is named has lent nothing here, or several could and none is named
+    :param named: in the request; without it exactly one must be possible
+    :raises ActionForbidden: when no delegator may take this action
+    :raises Invalid: when the named person has delegated nothing, or several are possible
     """
     if named is not None:
         return in_place_of(own, seat_of(seats, named))
-    able = [asked for seat in seats if _may(definition, state, action, asked := in_place_of(own, seat))]
-    if not able:
+    permitted = [
+        delegated for seat in seats if _can_take(definition, state, action, delegated := in_place_of(own, seat))
+    ]
+    if not permitted:
         raise decisions.ActionForbidden(
             f"Nobody who delegates to the caller meets what {action[:50]} requires in {state}."
         )
-    ready = [asked for asked in able if action in {one.code for one in decisions.available(definition, state, asked)}]
-    if len(ready or able) > 1:
-        raise several([one.caller for one in ready or able])
-    return (ready or able)[0]
+    ready = [
+        delegated
+        for delegated in permitted
+        if action in {choice.code for choice in decisions.available(definition, state, delegated)}
+    ]
+    if len(ready or permitted) > 1:
+        raise several([facts.caller for facts in ready or permitted])
+    return (ready or permitted)[0]
 
 
 def seat_of(seats: Iterable[Caller], named: UUID) -> Caller:
-    """
-    :raises Invalid: when the one who is named has lent nothing here
-    """
-    found = next((one for one in seats if one.public_id == named), None)
-    if found is None:
+    """:raises Invalid: when the named person has delegated nothing here"""
+    seat = next((candidate for candidate in seats if candidate.public_id == named), None)
+    if seat is None:
         th, en = "ผู้นี้ไม่ได้มอบหมายงานนี้ให้คุณในวันนี้", "This person has not delegated this to you for today."
         raise invalid(POINTER, "not_delegated", th, en)
-    return found
+    return seat
 
 
-def _may(definition: Definition, state: str, action: str, asked: Facts) -> bool:
-    here = definition.states.get(state)
-    step = here.on.get(action) if here else None
-    return step is not None and decisions.in_charge(asked) and decisions.permitted(step.require, asked)
+def _can_take(definition: Definition, state: str, action: str, facts: Facts) -> bool:
+    current_state = definition.states.get(state)
+    step = current_state.on.get(action) if current_state else None
+    return step is not None and decisions.in_charge(facts) and decisions.permitted(step.require, facts)
 
 
 def several(people: Iterable[Caller]) -> Invalid:
-    """Return the refusal for who must say whose place they take, with a fault for each person it could be."""
-    says = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "State whom you act for, such as {name} ({publicId}).")
+    message = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "State whom you act for, such as {name} ({publicId}).")
     fields = [
-        FieldProblem(POINTER, "ambiguous", says, {"name": one.display_name, "publicId": str(one.public_id)})
-        for one in people
+        FieldProblem(POINTER, "ambiguous", message, {"name": person.display_name, "publicId": str(person.public_id)})
+        for person in people
     ]
     return Invalid("Several people have delegated this to the caller: name one.", fields=fields)

@@ -1,8 +1,4 @@
-"""
-What an administrator does to a running instance against its definition or beside it: who may, and what step comes of it.
-
-Like `engine.advance` it decides and saves nothing. Nobody steers what their own organization has sent to others.
-"""
+"""Steps of an administrator, against a definition or beside it. Saves nothing."""
 
 from collections.abc import Collection
 from typing import Final
@@ -23,7 +19,7 @@ SHORTEST, LONGEST = 10, 500
 OWNER = "OWNER"
 
 CANCEL, FORCE, TERMINATE, REASSIGN, MIGRATE = "cancel", "force", "terminate", "reassign", "migrate"
-# Steps that no definition knows, as histories call them.
+# Labels of steps that no definition has.
 WORDS: Final[dict[str, Text]] = {
     CANCEL: Text("ยกเลิกแล้ว", "Cancelled"),
     FORCE: Text("บังคับเปลี่ยนขั้นตอนแล้ว", "Step overridden"),
@@ -33,21 +29,21 @@ WORDS: Final[dict[str, Text]] = {
     **LABELS,
 }
 
-# What the record of such a step has beside those of every step.
+# Keys in the details of such a step.
 IMPOSED: Final = frozenset({"forced", "terminated", "reassigned", "migrated"})
 
 _SIDES = ("originator", "recipient", "submitter", "assignee")
 EVERYBODY: Final[tuple[dict[str, str], ...]] = tuple({"type": "notify", "target": side} for side in _SIDES)
-_AT_HOME: Final[tuple[dict[str, str], ...]] = tuple(
+_NOTIFY_ORIGINATOR: Final[tuple[dict[str, str], ...]] = tuple(
     {"type": "notify", "target": side} for side in ("originator", "submitter")
 )
 
 
 def checked_reason(reason: str) -> str:
     """
-    Return a reason as it is kept: folded, without outer blanks.
+    Return a reason folded and stripped.
 
-    :raises Invalid: at `/reason`, when it tells a reader years from now too little, or is too long
+    :raises Invalid: at `/reason`, when it is too short or too long
     """
     text = fold(reason).strip()
     if not text:
@@ -62,27 +58,24 @@ def checked_reason(reason: str) -> str:
 
 
 def may_push(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -> bool:
-    """Return whether the caller may take an action in place of those whom the step waits for, or give it to one."""
-    return _may(caller, subject, waiting.organizations)
+    return _can_intervene(caller, subject, waiting.organizations)
 
 
 def may_give(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -> bool:
-    """Return whether the caller may give a step to one person: the author too, of what awaits people of their organization."""
+    """Return whether the caller may reassign a step; the author may while it is inside their organization."""
     is_inside = subject.scope.organizations <= {subject.originator_organization_id} and bool(waiting.users)
     return may_push(caller, subject, waiting) or (is_inside and caller.user_id == subject.submitter_user_id)
 
 
 def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
-    """Return whether the caller may put the instance into any state, or end it."""
-    return _may(caller, subject, frozenset())
+    return _can_intervene(caller, subject, frozenset())
 
 
-def _may(caller: Caller, subject: SubjectFacts, waited_for: frozenset[int]) -> bool:
+def _can_intervene(caller: Caller, subject: SubjectFacts, waited_for: frozenset[int]) -> bool:
     """
-    The permission counts in an organization that the step waits for, in the owner's, in the project and in the contract.
+    Return whether the caller may do everything, or has the permission over this subject.
 
-    The originator's own people have it only over what stays inside their organization: whoever asks for an approval
-    does not force it.
+    People of the originator have it only over a document that stays inside their organization.
     """
     if caller.may(EVERYTHING, subject.scope):
         return True
@@ -97,36 +90,36 @@ def _may(caller: Caller, subject: SubjectFacts, waited_for: frozenset[int]) -> b
 
 def forced(definition: Definition, state: str, *, action: str | None, to: str | None, reason: str) -> Step:
     """
-    Decide a step that asks neither who may take it nor whether its condition holds.
+    Decide a step without checking its permission or condition.
 
-    :param action: one of the present state's, or None to go to `to` whatever leads there
-    :raises TransitionNotPossible: when the state has no such action, or is an end
-    :raises Invalid: at `/to`, when that is no state to go to, or the action leads to several and none is named
+    :param action: of the present state, or None to go to `to` directly
+    :raises TransitionNotPossible: when the state has no such action, or is final
+    :raises Invalid: at `/to`, when it is unknown or the present state, or is needed and missing
     """
     if definition.state(state).terminal:
         raise TransitionNotPossible("There is no way out of an end.")
     if action is None:
-        target, name, events = _named(definition, state, to), FORCE, EVERYBODY
+        target, name, events = _check_target(definition, state, to), FORCE, EVERYBODY
     else:
         transition = definition.states[state].on.get(action)
         if transition is None:
             raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
-        target, name = _led_to(transition, to), action
+        target, name = _find_target(transition, to), action
         events = transition.events + EVERYBODY
     return Step(state, name, target, definition.states[target].terminal, events, reason, forced=True)
 
 
-def _named(definition: Definition, state: str, to: str | None) -> str:
+def _check_target(definition: Definition, state: str, to: str | None) -> str:
     if to is None:
         raise invalid("/to", "required", "ระบุการดำเนินการ หรือสถานะปลายทาง", "Name an action, or a state to go to.")
     if to not in definition.states:
-        raise _no_such_state(to)
+        raise _unknown_state(to)
     if to == state:
         raise invalid("/to", "same_state", "เอกสารอยู่ในสถานะนี้แล้ว", "It is in this state already.")
     return to
 
 
-def _led_to(transition: Transition, to: str | None) -> str:
+def _find_target(transition: Transition, to: str | None) -> str:
     targets = transition.targets
     if to is None and len(targets) == 1:
         return targets[0]
@@ -134,11 +127,11 @@ def _led_to(transition: Transition, to: str | None) -> str:
         th, en = "การดำเนินการนี้ไปได้หลายสถานะ: {states}", "This action leads to several states; name one of {states}."
         raise invalid("/to", "required", th, en, states=", ".join(targets))
     if to not in targets:
-        raise _no_such_state(to)
+        raise _unknown_state(to)
     return to
 
 
-def _no_such_state(to: str) -> Invalid:
+def _unknown_state(to: str) -> Invalid:
     return invalid(
         "/to", "unknown_state", "ไม่มีสถานะ “{name}” ให้ไป", "There is no state “{name}” to go to.", name=to[:50]
     )
@@ -148,22 +141,21 @@ def terminated(definition: Definition, state: str, *, reason: str) -> Step:
     """
     Decide the end of an instance without an outcome.
 
-    :raises TransitionNotPossible: when it has come to an end already
+    :raises TransitionNotPossible: when it has ended already
     """
-    here = definition.state(state)
-    if here.terminal:
+    current_state = definition.state(state)
+    if current_state.terminal:
         raise TransitionNotPossible("It has come to its end already.")
-    told = _AT_HOME if here.initial else EVERYBODY
-    return Step(state, TERMINATE, TERMINATED.name, terminal=True, events=told, comment=reason)
+    events = _NOTIFY_ORIGINATOR if current_state.initial else EVERYBODY
+    return Step(state, TERMINATE, TERMINATED.name, terminal=True, events=events, comment=reason)
 
 
 def reassigned(definition: Definition, state: str, *, person: Caller, facts: SubjectFacts, reason: str) -> Step:
     """
-    Decide that a state waits for one person from now on, in the place of whomever it waited for.
+    Decide that a state awaits one person instead of its assignees.
 
-    :raises TransitionNotPossible: when it has come to an end
-    :raises Invalid: at `/userPublicId`, when the person may not see it, or meets what no action there requires; a person
-        whom the definition names is stood in for
+    :raises TransitionNotPossible: when the instance has ended
+    :raises Invalid: at `/userPublicId`, when the person may not see the subject or act, or the state is a review
     """
     if definition.state(state).terminal:
         raise TransitionNotPossible("It has come to its end already.")
@@ -181,32 +173,29 @@ def reassigned(definition: Definition, state: str, *, person: Caller, facts: Sub
 
 
 def check_seen(state: str, *, person: Caller, facts: SubjectFacts) -> None:
-    """
-    :raises Invalid: at `/userPublicId`, when the person could not even open what they are given
-    """
+    """:raises Invalid: at `/userPublicId`, when the person may not see the subject"""
     if not facts.seen_by(person, state):
         th, en = "บุคคลนี้ไม่มีสิทธิ์เห็นเอกสารนี้", "This person may not see the document."
         raise invalid("/userPublicId", "not_visible", th, en)
 
 
 def reassigned_branch(
-    state: str, asked: Assignee, *, person: Caller, subject: SubjectFacts, seats: Collection[ReviewSeat], reason: str
+    state: str, assignee: Assignee, *, person: Caller, subject: SubjectFacts, seats: Collection[ReviewSeat], reason: str
 ) -> Step:
     """
     Decide that a branch of a parallel review asks one person from now on.
 
-    A role, a team or a discipline is answered for by one of its own; who stands in for a named person works for an
-    organization that the document concerns and did not send it. Whoever submitted it is asked for nothing.
+    A named person is replaced by somebody of another organization that the document concerns.
 
-    :param seats: the person's, in the project of the document
-    :raises Invalid: at `/userPublicId`, when the person is none of them
+    :param seats: of the person, in the project of the document
+    :raises Invalid: at `/userPublicId`, when the person does not belong to the assignee
     """
-    if asked.kind == "user":
+    if assignee.kind == "user":
         others = subject.scope.organizations - {subject.originator_organization_id}
-        own = bool(person.organization_ids & others)
-        fits = own and subject.originator_organization_id not in person.organization_ids
+        is_concerned = bool(person.organization_ids & others)
+        fits = is_concerned and subject.originator_organization_id not in person.organization_ids
     else:
-        fits = may_answer(asked, person, subject, seats)
+        fits = may_answer(assignee, person, subject, seats)
     if not fits or person.user_id == subject.submitter_user_id:
         th, en = "บุคคลนี้ตอบแทนสายพิจารณานี้ไม่ได้", "This person may not answer for this branch."
         raise invalid("/userPublicId", "not_permitted", th, en)
@@ -215,12 +204,10 @@ def reassigned_branch(
 
 
 def may_take_over(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
-    """Return whether a state can be given to a person: they see it and meet what an action requires, in their own right."""
     return facts.seen_by(person, state) and decisions.may_act(
         definition, state, decisions.Facts(person, facts, assigned_user_id=person.user_id)
     )
 
 
 def words_of(definition: Definition, state: str, action: str) -> Text:
-    """Return the label of a step that was taken: the definition's, or ours for what no definition knows."""
     return definition.action_label(state, action) or WORDS.get(action, Text(action, action))

@@ -1,6 +1,4 @@
-"""
-Decides about one answer in a parallel review: may it be given, and does the instance move because of it. Saves nothing.
-"""
+"""Decides one answer in a parallel review. Saves nothing."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -31,8 +29,6 @@ class ReviewSeat:
 
 @dataclass(frozen=True, slots=True)
 class ReviewAnswer:
-    """What somebody answers for a branch; nothing in it says who."""
-
     code: str
     comment: str | None = None
     with_files: bool = False
@@ -40,12 +36,7 @@ class ReviewAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Respondent:
-    """
-    Who answers a branch.
-
-    :param seats: the caller's, in the project of the document
-    :param deputy: who answers in the caller's place
-    """
+    """:param deputy: the delegate who answers on behalf of the caller"""
 
     caller: Caller
     seats: Collection[ReviewSeat] = ()
@@ -61,12 +52,11 @@ def may_answer(
     deputy: Caller | None = None,
 ) -> bool:
     """
-    Return whether the caller is whom a branch asks. Nobody else answers in their place, an administrator neither.
+    Return whether a branch asks the caller; no right replaces that.
 
-    Whoever submitted the document answers only where the definition asks for them by name, and never for somebody else.
+    The submitter answers only a branch that names them, and never as a delegate.
 
-    :param seats: the caller's, in the project of the document
-    :param deputy: who answers in the caller's place
+    :param deputy: the delegate who answers on behalf of the caller
     """
     if deputy is not None and deputy.user_id == subject.submitter_user_id:
         return False
@@ -84,9 +74,7 @@ def may_answer(
 
 
 def check(review: Review, answer: ReviewAnswer) -> None:
-    """
-    :raises Invalid: when the review knows no such answer, its comment is missing, or files come where they would tell
-    """
+    """:raises Invalid: for an unknown answer, a missing comment, or files in a review with hidden answers"""
     choice = review.answers.get(answer.code)
     if choice is None:
         th, en = "คำตอบต้องเป็นหนึ่งใน {choices}", "The answer must be one of {choices}."
@@ -99,13 +87,12 @@ def check(review: Review, answer: ReviewAnswer) -> None:
 
 
 def moved(definition: Definition, state: str, answers: Mapping[str, str]) -> Step | None:
-    """Return the step that the answers come to, or None while more of them are needed."""
     review = definition.states[state].review
-    fell = verdict(review, answers) if review is not None else None
-    if review is None or fell is None:
+    outcome = verdict(review, answers) if review is not None else None
+    if review is None or outcome is None:
         return None
-    target = review.then[fell]
-    return Step(state, FELL[fell], target, definition.states[target].terminal, review.events.get(fell, ()))
+    target = review.then[outcome]
+    return Step(state, FELL[outcome], target, definition.states[target].terminal, review.events.get(outcome, ()))
 
 
 def answered(
@@ -120,22 +107,22 @@ def answered(
     assignee: Assignee | None = None,
 ) -> tuple[dict[str, str], Step | None]:
     """
-    Decide one answer, and return all answers with it and the step they come to.
+    Return all answers and the step that they lead to.
 
     :param given: the answers so far, by branch
-    :param assignee: whom the branch asks now, where that is no longer the one of the definition
-    :raises NotFound: when the state asks no such branch
+    :param assignee: of the branch, if it was reassigned
+    :raises NotFound: when the state has no such branch
     :raises BranchClosed: when the branch has its answer
     :raises ActionForbidden: when the branch asks somebody else
     :raises Invalid: as `check` does
     """
     review = definition.state(state).review
-    asked = review.branches.get(branch) if review is not None else None
-    if review is None or asked is None:
+    review_branch = review.branches.get(branch) if review is not None else None
+    if review is None or review_branch is None:
         raise NotFound(f"The state {state} asks no branch {branch[:50]}.")
     if branch in given:
         raise BranchClosed(f"The branch {branch} has its answer.")
-    if not may_answer(assignee or asked.assignee, by.caller, subject, by.seats, deputy=by.deputy):
+    if not may_answer(assignee or review_branch.assignee, by.caller, subject, by.seats, deputy=by.deputy):
         raise ActionForbidden(f"The branch {branch} asks somebody else.")
     check(review, answer)
     answers = {**given, branch: answer.code}

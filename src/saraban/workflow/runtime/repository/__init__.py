@@ -1,8 +1,4 @@
-"""
-Rows of definitions, instances, histories and work items; decides nothing.
-
-An instance is handed out detached from the session: it changes by compare-and-set alone, never by a flush.
-"""
+"""Rows of definitions, instances, histories and work items. An instance is detached from the session."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,12 +95,11 @@ _INSTANCES_WITH_FILES = _INSTANCES_OF.add_columns(_HAS_FILES)
 async def instances_with_files(
     session: AsyncSession, entity_type: str, entity_ids: Collection[str]
 ) -> dict[str, tuple[Instance, bool]]:
-    """Return the instance of each subject, and whether a step of it has files."""
-    values = {"entity_type": entity_type, "entity_ids": list(entity_ids)}
-    rows = (await session.execute(_INSTANCES_WITH_FILES, values)).all()
-    return {
-        row.entity_id: (row, bool(has_files)) for row, has_files in ((Instance(*one[:-1]), one[-1]) for one in rows)
-    }
+    """Return each instance by entity id, and whether one of its steps has files."""
+    parameters = {"entity_type": entity_type, "entity_ids": list(entity_ids)}
+    rows = (await session.execute(_INSTANCES_WITH_FILES, parameters)).all()
+    instances = ((Instance(*values[:-1]), bool(values[-1])) for values in rows)
+    return {instance.entity_id: (instance, has_files) for instance, has_files in instances}
 
 
 async def has_instances(session: AsyncSession, entity_type: str) -> bool:
@@ -119,7 +114,7 @@ def count_of(result: Any) -> int:
 async def compare_and_set(
     session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]
 ) -> bool:
-    """Write `values` and the next version number, unless somebody else has moved the instance since."""
+    """Update an instance and raise its version; return False if the version is not `expected`."""
     parameters = {"public_id": public_id, "expected": expected, "version_no": expected + 1, **values}
     return count_of(await session.execute(_CHANGE_INSTANCE, parameters)) == 1
 
@@ -153,7 +148,7 @@ _STEPS_WITH_FILES = (
 async def latest_steps_with_files(
     session: AsyncSession, instance_ids: Collection[UUID], *, each: int
 ) -> Sequence[tuple[UUID, UUID, str]]:
-    """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
+    """List (instance id, history id, `from_state`) of the newest `each` steps that have files."""
     if not instance_ids:
         return []
     rows = await session.execute(_STEPS_WITH_FILES, {"instances": list(instance_ids), "each": each})
@@ -161,12 +156,7 @@ async def latest_steps_with_files(
 
 
 class StepRow(NamedTuple):
-    """
-    One step as its history shows it.
-
-    :param organization_code: of the organization for which the actor acted
-    :param absent: in whose place the actor acted
-    """
+    """:param absent: the delegator on whose behalf the actor acted"""
 
     id: UUID
     instance_id: UUID
@@ -198,17 +188,15 @@ _STEPS: AnySelect = (
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[StepRow]:
-    """The steps of some instances, oldest first."""
     rows = await session.execute(_STEPS.where(WorkflowHistory.instance_id.in_(instance_ids)).limit(limit))
-    return [StepRow._make((*row[:9], _person(row[9:13]), _person(row[13:]))) for row in rows]
+    return [StepRow._make((*row[:9], _user_name(row[9:13]), _user_name(row[13:]))) for row in rows]
 
 
-def _person(values: Sequence[Any]) -> UserName | None:
+def _user_name(values: Sequence[Any]) -> UserName | None:
     return None if values[0] is None else UserName._make(values)
 
 
 async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowHistory]:
-    """The steps of several instances, oldest first."""
     statement = (
         sa.select(WorkflowHistory)
         .where(WorkflowHistory.instance_id.in_(instance_ids))
@@ -221,12 +209,14 @@ async def inbox_page(
     session: AsyncSession, *, users: Collection[int], organizations: Collection[int], after: Cursor | None, limit: int
 ) -> Sequence[tuple[datetime, UUID]]:
     """
-    (since, instance) of what waits for some people or for organizations, newest first, at most `limit`.
+    List (since, instance id), newest first.
 
-    Each person and each organization is a branch of its own, so that each reads `limit` rows along its index and no more.
+    Each person and organization is a branch of a union, so that each reads at most `limit` rows of its index.
     """
-    branches = [_branch(WorkflowWorkItem.user_id == key, after, limit) for key in sorted(users)]
-    branches += [_branch(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)]
+    branches = [_select_assignee_items(WorkflowWorkItem.user_id == key, after, limit) for key in sorted(users)]
+    branches += [
+        _select_assignee_items(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)
+    ]
     merged = sa.union(*branches).subquery()  # not ALL: one instance can wait for several of the caller's organizations
     statement = (
         sa.select(merged.c.created_at, merged.c.instance_id)
@@ -239,16 +229,15 @@ async def inbox_page(
 async def work_items(
     session: AsyncSession, instances: Collection[UUID], *, users: Collection[int], organizations: Collection[int]
 ) -> Sequence[tuple[datetime, UUID]]:
-    """(since, instance) of those instances that wait for some people or for organizations."""
     item = WorkflowWorkItem
-    mine = sa.or_(item.user_id.in_(users), item.organization_id.in_(organizations))
-    statement = sa.select(item.created_at, item.instance_id).where(item.instance_id.in_(instances), mine)
+    is_of_assignee = sa.or_(item.user_id.in_(users), item.organization_id.in_(organizations))
+    statement = sa.select(item.created_at, item.instance_id).where(item.instance_id.in_(instances), is_of_assignee)
     return [(row.created_at, row.instance_id) for row in await session.execute(statement)]
 
 
-def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> AnySelect:
+def _select_assignee_items(is_of_assignee: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> AnySelect:
     at, key = WorkflowWorkItem.created_at, WorkflowWorkItem.instance_id
-    inner = sa.select(at, key).where(mine)
+    inner = sa.select(at, key).where(is_of_assignee)
     if after is not None:
         inner = inner.where(sa.or_(at < after.at, sa.and_(at == after.at, key < after.public_id)))
     part = inner.order_by(at.desc(), key.desc()).limit(limit).subquery()
@@ -256,7 +245,6 @@ def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> A
 
 
 async def organizations(session: AsyncSession, ids: Collection[int]) -> dict[int, tuple[UUID, str]]:
-    """Public id and code by key."""
     if not ids:
         return {}
     statement = sa.select(Organization.id, Organization.public_id, Organization.organization_code)
@@ -279,7 +267,6 @@ async def user_ids(session: AsyncSession, public_ids: Collection[UUID]) -> froze
 
 
 async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instance | None:
-    """The instance in one of whose steps a file was attached."""
     statement = (
         _SELECT.join(WorkflowHistory, WorkflowHistory.instance_id == _INSTANCES.c.id)
         .join(Attachment, Attachment.workflow_history_id == WorkflowHistory.id)
@@ -291,11 +278,7 @@ async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instanc
 
 @dataclass(frozen=True, slots=True)
 class WorkItems:
-    """
-    Whom an instance waits for in its state, by key, and since when.
-
-    :param before: how many it has had: none for certain, one with probability, or None where that is not known
-    """
+    """:param before: the number of its work items: 0 is certain, 1 is likely, None is unknown"""
 
     instance_id: UUID
     state: str
@@ -305,7 +288,7 @@ class WorkItems:
     before: int | None = None
 
 
-_WRITTEN = (
+_STEP_COLUMNS = (
     "definition_id",
     "current_state",
     "status",
@@ -319,29 +302,23 @@ _WRITTEN = (
 
 @dataclass(frozen=True, slots=True)
 class LockedInstance:
-    """:param has_files: whether a step of it has any"""
-
     row: Instance
     has_files: bool
 
 
 async def lock_instance(session: AsyncSession, public_id: UUID, *, wait: bool = True) -> LockedInstance | None:
     """
-    Lock an instance until the transaction ends.
+    Lock an instance until the transaction ends; return None if there is none.
 
-    :param wait: for another transaction that holds it; otherwise the result is None then, as for one that is not there
+    :param wait: False returns None, too, while another transaction holds the lock
     """
     row = (await session.execute(_LOCKED[wait], {"public_id": public_id})).one_or_none()
     return None if row is None else LockedInstance(Instance(*row[:-1]), bool(row[-1]))
 
 
 async def update_instance(session: AsyncSession, row: Instance) -> bool:
-    """
-    Save a step by compare-and-set of `version_no`, and return whether the instance still had the version before it.
-
-    :param row: as it is after the step, the new version number included
-    """
-    values = {name: getattr(row, name) for name in _WRITTEN}
+    """:param row: the instance after the step, with the raised version"""
+    values = {name: getattr(row, name) for name in _STEP_COLUMNS}
     return await compare_and_set(session, public_id=row.id, expected=row.version_no - 1, values=values)
 
 
@@ -350,7 +327,6 @@ async def insert_history(session: AsyncSession, history: Mapping[str, object]) -
 
 
 async def write_work_items(session: AsyncSession, items: WorkItems) -> None:
-    """Make the work items of an instance exactly these."""
     assignees = [(key, None) for key in sorted(items.organizations)] + [(None, key) for key in sorted(items.users)]
     common = {"instance_id": items.instance_id, "state": items.state, "created_at": items.since}
     rows = [{**common, "organization_id": organization, "user_id": user} for organization, user in assignees]
@@ -399,7 +375,7 @@ _START = sa.insert(_INSTANCES).from_select(
 )
 
 
-def _keys(matter: Matter | None) -> dict[str, object]:
+def _choice_parameters(matter: Matter | None) -> dict[str, object]:
     matter = matter or _ANY_MATTER
     return {
         "kind": matter.kind,
@@ -409,16 +385,17 @@ def _keys(matter: Matter | None) -> dict[str, object]:
 
 
 async def starting_id(session: AsyncSession, matter: Matter | None, *, otherwise: str) -> UUID | None:
-    """The active version of the workflow that is chosen for a document, or of the one `otherwise`."""
-    return await session.scalar(_STARTING, {**_keys(matter), "otherwise": otherwise})
+    """Return the active version of the workflow chosen for a document, or of `otherwise`."""
+    return await session.scalar(_STARTING, {**_choice_parameters(matter), "otherwise": otherwise})
 
 
 async def start(session: AsyncSession, row: Instance, matter: Matter | None, *, otherwise: str) -> bool:
-    """Insert an instance if new instances still run on its version, and return whether they do."""
+    """Insert an instance; return False if its version is no longer the one that new instances run on."""
     values = {f"new_{name}": getattr(row, name) for name in _NEW}
-    return count_of(await session.execute(_START, {**_keys(matter), "otherwise": otherwise, **values})) == 1
+    return (
+        count_of(await session.execute(_START, {**_choice_parameters(matter), "otherwise": otherwise, **values})) == 1
+    )
 
 
 async def chosen_code(session: AsyncSession, matter: Matter) -> str | None:
-    """The workflow that is chosen for a document, in force or not."""
-    return await session.scalar(_CHOSEN, _keys(matter))
+    return await session.scalar(_CHOSEN, _choice_parameters(matter))

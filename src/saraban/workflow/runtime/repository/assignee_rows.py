@@ -1,8 +1,4 @@
-"""
-Whom instances wait for: rows of branches and of work items, who holds what is asked, and the instances that ask for it.
-
-Decides nothing. Like an instance, a branch is handed out detached: it changes by compare-and-set alone.
-"""
+"""Rows of branches and work items. A branch is detached: it changes by compare-and-set alone."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -35,16 +31,16 @@ _ROW = WorkflowInstance
 async def holders(
     session: AsyncSession, *, roles: Collection[str], permissions: Collection[str], scope: Scope
 ) -> frozenset[UUID]:
-    """The public ids of people, no programs, who hold a role or a permission for what the scope names, or everywhere."""
-    given = UserAssignment
-    is_for_all = given.organization_id.is_(None)
-    here = sa.or_(
-        given.organization_id.in_(scope.organizations),
-        sa.and_(is_for_all, given.project_id == scope.project),
-        sa.and_(is_for_all, given.project_id.is_(None), given.contract_id == scope.contract),
-        sa.and_(is_for_all, given.project_id.is_(None), given.contract_id.is_(None)),
+    """Return the public ids of active people who hold a role or permission in the scope."""
+    assignment = UserAssignment
+    is_for_all = assignment.organization_id.is_(None)
+    is_in_scope = sa.or_(
+        assignment.organization_id.in_(scope.organizations),
+        sa.and_(is_for_all, assignment.project_id == scope.project),
+        sa.and_(is_for_all, assignment.project_id.is_(None), assignment.contract_id == scope.contract),
+        sa.and_(is_for_all, assignment.project_id.is_(None), assignment.contract_id.is_(None)),
     )
-    gives = (
+    grants_permission = (
         sa.exists()
         .where(RolePermission.role_id == Role.role_id)
         .where(Permission.permission_id == RolePermission.permission_id)
@@ -52,10 +48,10 @@ async def holders(
     )
     statement = (
         sa.select(User.public_id)
-        .join(given, given.user_id == User.user_id)
-        .join(Role, Role.role_id == given.role_id)
+        .join(assignment, assignment.user_id == User.user_id)
+        .join(Role, Role.role_id == assignment.role_id)
         .where(User.is_active, User.is_service.is_(False), User.deleted_at.is_(None), Role.deleted_at.is_(None))
-        .where(here, in_force(), sa.or_(Role.role_name.in_(roles), gives))
+        .where(is_in_scope, in_force(), sa.or_(Role.role_name.in_(roles), grants_permission))
     )
     return frozenset((await session.scalars(statement)).all())
 
@@ -68,43 +64,40 @@ async def versions_running(session: AsyncSession) -> Sequence[UUID]:
 async def in_states(
     session: AsyncSession, states: Mapping[UUID, Collection[str]], *, after: UUID | None = None, most: int | None = None
 ) -> Sequence[Instance]:
-    """
-    The running instances that stand in one of the states of a version, in the order of their ids.
-
-    :param states: by the key of the version
-    :param most: how many of those `after` an id
-    """
+    """:param states: by the id of the version"""
     if not states:
         return []
-    there = [sa.and_(_ROW.definition_id == key, _ROW.current_state.in_(names)) for key, names in states.items()]
-    which = sa.or_(*there)
-    return await _running(session, which if after is None else sa.and_(which, _ROW.id > after), most=most)
+    conditions = [sa.and_(_ROW.definition_id == key, _ROW.current_state.in_(names)) for key, names in states.items()]
+    condition = sa.or_(*conditions)
+    return await _running_instances(
+        session, condition if after is None else sa.and_(condition, _ROW.id > after), most=most
+    )
 
 
 async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Instance]:
-    """The running instances that have somebody among those whom they wait for, their account open or closed."""
     item = WorkflowWorkItem
-    mine = sa.exists().where(item.instance_id == _ROW.id, User.user_id == item.user_id, User.public_id == public_id)
-    return await _running(session, mine)
+    has_item = sa.exists().where(item.instance_id == _ROW.id, User.user_id == item.user_id, User.public_id == public_id)
+    return await _running_instances(session, has_item)
 
 
 async def asked_people(session: AsyncSession, instance_ids: Collection[UUID], *, most: int) -> Sequence[AnyRow]:
-    """Rows of (instance id, public id, first name, last name, user name, how many they are) of open accounts: at most `most` of each."""
+    """List at most `most` assignees of each instance with active accounts, and the count of all."""
     item = WorkflowWorkItem
     count = sa.func.count().over(partition_by=item.instance_id).label("count")
     place = sa.func.row_number().over(partition_by=item.instance_id, order_by=User.username).label("place")
-    found = (
+    assignees = (
         sa.select(item.instance_id, User.public_id, User.first_name, User.last_name, User.username, count, place)
         .join(User, sa.and_(User.user_id == item.user_id, User.is_active))
         .where(item.instance_id.in_(instance_ids))
         .subquery()
     )
-    statement = sa.select(found).where(found.c.place <= most).order_by(found.c.instance_id, found.c.place)
+    statement = (
+        sa.select(assignees).where(assignees.c.place <= most).order_by(assignees.c.instance_id, assignees.c.place)
+    )
     return (await session.execute(statement)).all()
 
 
 async def waited_for(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[tuple[UUID, UUID]]:
-    """(instance, public id) of everybody for whom some instances wait in person."""
     item = WorkflowWorkItem
     statement = sa.select(item.instance_id, User.public_id).join(User, User.user_id == item.user_id)
     rows = (await session.execute(statement.where(item.instance_id.in_(instance_ids)))).all()
@@ -112,24 +105,22 @@ async def waited_for(session: AsyncSession, instance_ids: Collection[UUID]) -> S
 
 
 async def names(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
-    """Rows of (public id, first name, last name, user name), of closed accounts too."""
     statement = sa.select(User.public_id, User.first_name, User.last_name, User.username)
     return (await session.execute(statement.where(User.public_id.in_(public_ids)))).all()
 
 
 async def current_states(session: AsyncSession, entity_ids: Collection[str]) -> Sequence[tuple[str, str, str]]:
-    """(entity type, entity, state) of each instance of some entities, the newest last."""
     statement = sa.select(_ROW.entity_type, _ROW.entity_id, _ROW.current_state).where(_ROW.entity_id.in_(entity_ids))
-    found = (await session.execute(statement.order_by(_ROW.created_at, _ROW.id))).all()
-    return [(row.entity_type, row.entity_id, row.current_state) for row in found]
+    rows = (await session.execute(statement.order_by(_ROW.created_at, _ROW.id))).all()
+    return [(row.entity_type, row.entity_id, row.current_state) for row in rows]
 
 
 async def hold(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequence[Instance]:
-    """Those of some instances that run still, under their row locks, in the order of their ids."""
-    return await _running(session, _ROW.id.in_(list(instance_ids)), locked=True)
+    """Lock the instances and return those that are running, ordered by id."""
+    return await _running_instances(session, _ROW.id.in_(list(instance_ids)), locked=True)
 
 
-async def _running(
+async def _running_instances(
     session: AsyncSession, which: sa.ColumnElement[bool], *, locked: bool = False, most: int | None = None
 ) -> Sequence[Instance]:
     statement = sa.select(_ROW).where(_ROW.status == InstanceStatus.ACTIVE, which).order_by(_ROW.id).limit(most)
@@ -146,9 +137,9 @@ async def add(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> No
 
 async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[AnyRow]:
     """
-    The branches of the newest round of each instance, in their order.
+    List the branches of the newest round of each instance, by position.
 
-    Rows of (branch, `by`: public id and names of who answered, `behalf`: the same of whom they stood in for).
+    Rows of (branch, `by`: names of the respondent, `behalf`: names of the delegator).
     """
     newest = (
         sa.select(WorkflowBranch.instance_id, sa.func.max(WorkflowBranch.opened_version).label("opened_version"))
@@ -177,26 +168,26 @@ async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -
 
 async def of_instances(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowBranch]:
     statement = sa.select(WorkflowBranch).where(WorkflowBranch.instance_id.in_(instance_ids))
-    return await _detached(session, statement)
+    return await _detached_branches(session, statement)
 
 
 async def words_of(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[AnyRow]:
-    """What histories keep of answers and verdicts: rows of (instance id, id, action, details)."""
+    """List (instance_id, id, action, details) of answers and verdicts in histories."""
     step = WorkflowHistory
     statement = sa.select(step.instance_id, step.id, step.action, step.details)
-    ours = sa.and_(step.instance_id.in_(instance_ids), step.action.in_((ANSWER, *FELL.values())))
-    return (await session.execute(statement.where(ours))).all()
+    is_answer_or_verdict = sa.and_(step.instance_id.in_(instance_ids), step.action.in_((ANSWER, *FELL.values())))
+    return (await session.execute(statement.where(is_answer_or_verdict))).all()
 
 
 async def branch(session: AsyncSession, *, instance_id: UUID, public_id: UUID) -> WorkflowBranch | None:
     statement = sa.select(WorkflowBranch).where(
         WorkflowBranch.id == public_id, WorkflowBranch.instance_id == instance_id
     )
-    found = await _detached(session, statement)
-    return found[0] if found else None
+    branches = await _detached_branches(session, statement)
+    return branches[0] if branches else None
 
 
-async def _detached(session: AsyncSession, statement: AnySelect) -> Sequence[WorkflowBranch]:
+async def _detached_branches(session: AsyncSession, statement: AnySelect) -> Sequence[WorkflowBranch]:
     rows = (await session.scalars(statement)).all()
     for row in rows:
         session.expunge(row)
@@ -204,7 +195,7 @@ async def _detached(session: AsyncSession, statement: AnySelect) -> Sequence[Wor
 
 
 async def change(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]) -> bool:
-    """Write `values` and the next version of a branch, unless it has changed since: every change gives it another one."""
+    """Update a branch and raise its version; return False if the version is no longer `expected`."""
     statement = (
         sa.update(WorkflowBranch)
         .where(WorkflowBranch.id == public_id, WorkflowBranch.version_no == expected)
@@ -215,7 +206,7 @@ async def change(session: AsyncSession, *, public_id: UUID, expected: int, value
 
 
 async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
-    """Tell of every branch that still waits that it is not asked any more."""
+    """Mark every pending branch of an instance as skipped."""
     statement = (
         sa.update(WorkflowBranch)
         .where(WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == BranchStatus.PENDING)
@@ -228,61 +219,56 @@ async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> N
 async def await_people(
     session: AsyncSession, *, instance_id: UUID, state: str, users: Collection[int], now: datetime
 ) -> frozenset[int]:
-    """
-    Make these the people an instance waits for; who was waited for before keeps their place in the inbox.
-
-    Gives those who were not.
-    """
+    """Replace the people among the work items, and return the added; those who stay keep `created_at`."""
     item = WorkflowWorkItem
-    mine = sa.and_(item.instance_id == instance_id, item.user_id.is_not(None))
-    there = frozenset((await session.scalars(sa.select(item.user_id).where(mine))).all())
-    gone, more = there - set(users), set(users) - there
-    if gone:
-        statement = sa.delete(item).where(mine, item.user_id.in_(gone))
+    is_of_person = sa.and_(item.instance_id == instance_id, item.user_id.is_not(None))
+    current = frozenset((await session.scalars(sa.select(item.user_id).where(is_of_person))).all())
+    removed, added = current - set(users), set(users) - current
+    if removed:
+        statement = sa.delete(item).where(is_of_person, item.user_id.in_(removed))
         await session.execute(statement.execution_options(**NO_STATE_SYNC))
     common = {"instance_id": instance_id, "state": state, "organization_id": None, "created_at": now}
-    await _wait_for(session, [{**common, "user_id": key} for key in sorted(more)])
-    return frozenset(more)
+    await _insert_work_items(session, [{**common, "user_id": key} for key in sorted(added)])
+    return frozenset(added)
 
 
 async def await_organizations(
     session: AsyncSession, *, instance_id: UUID, state: str, organizations: Collection[int], since: datetime
 ) -> None:
-    """Make these the organizations an instance waits for, and leave its people as they are."""
+    """Replace the organizations among the work items; leave the people unchanged."""
     item = WorkflowWorkItem
-    theirs = sa.and_(item.instance_id == instance_id, item.organization_id.is_not(None))
-    await session.execute(sa.delete(item).where(theirs).execution_options(**NO_STATE_SYNC))
+    is_of_organization = sa.and_(item.instance_id == instance_id, item.organization_id.is_not(None))
+    await session.execute(sa.delete(item).where(is_of_organization).execution_options(**NO_STATE_SYNC))
     common = {"instance_id": instance_id, "state": state, "user_id": None, "created_at": since}
-    await _wait_for(session, [{**common, "organization_id": key} for key in sorted(organizations)])
+    await _insert_work_items(session, [{**common, "organization_id": key} for key in sorted(organizations)])
 
 
-async def _wait_for(session: AsyncSession, rows: Sequence[dict[str, object]]) -> None:
+async def _insert_work_items(session: AsyncSession, rows: Sequence[dict[str, object]]) -> None:
     if rows:
         await session.execute(sa.insert(WorkflowWorkItem), [{"id": new_id(), **row} for row in rows])
 
 
 async def touch(session: AsyncSession, *, public_id: UUID, now: datetime) -> None:
-    """Tell when the history of an instance last grew, where it stays the version that it is."""
+    """Set `updated_at` without raising the version."""
     statement = sa.update(WorkflowInstance).where(WorkflowInstance.id == public_id).values(updated_at=now)
     await session.execute(statement.execution_options(**NO_STATE_SYNC))
 
 
 async def asking_teams(session: AsyncSession) -> Sequence[Instance]:
-    """The running instances that wait for a team or a discipline, in the order of their ids."""
-    asks = sa.exists().where(
+    awaits_team = sa.exists().where(
         WorkflowBranch.instance_id == _ROW.id,
         WorkflowBranch.status == BranchStatus.PENDING,
         WorkflowBranch.assignee_kind.in_(("team", "discipline")),
     )
-    return await _running(session, asks)
+    return await _running_instances(session, awaits_team)
 
 
 async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[Instance, WorkflowBranch]]:
-    """The running instances with their branches that ask somebody by name, or for a role, team or discipline of theirs."""
+    """List the pending branches that name a person, or one of their roles, teams or disciplines."""
     kind, name, seat = WorkflowBranch.assignee_kind, WorkflowBranch.assignee_name, ReviewTeamMember
     teams = sa.select(ReviewTeam.team_code).join(seat, seat.team_id == ReviewTeam.id)
     disciplines = sa.select(seat.discipline_code).where(seat.discipline_code.is_not(None))
-    theirs = sa.or_(
+    names_person = sa.or_(
         sa.and_(kind == "user", name == str(person.public_id)),
         sa.and_(kind == "role", name.in_(person.roles)),
         sa.and_(kind == "team", name.in_(teams.where(seat.user_id == person.user_id))),
@@ -291,9 +277,13 @@ async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[Ins
     statement = (
         sa.select(WorkflowInstance, WorkflowBranch)
         .join(WorkflowBranch, WorkflowBranch.instance_id == WorkflowInstance.id)
-        .where(WorkflowInstance.status == InstanceStatus.ACTIVE, WorkflowBranch.status == BranchStatus.PENDING, theirs)
+        .where(
+            WorkflowInstance.status == InstanceStatus.ACTIVE,
+            WorkflowBranch.status == BranchStatus.PENDING,
+            names_person,
+        )
     )
     rows = [(row.WorkflowInstance, row.WorkflowBranch) for row in (await session.execute(statement)).all()]
-    for found in {row for pair in rows for row in pair}:
-        session.expunge(found)
+    for row in {row for pair in rows for row in pair}:
+        session.expunge(row)
     return [(Instance.of(row), branch) for row, branch in rows]

@@ -1,4 +1,4 @@
-"""Rows of delegations; whom they concern is read by their indices, by people and the end of the last day."""
+"""Rows of delegations."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,6 @@ _DELEGATOR, _DELEGATE = aliased(User), aliased(User)
 
 
 class StandingRow(NamedTuple):
-    """A delegation as far as it decides, with the delegator's public id."""
-
     delegator_user_id: int
     delegate_user_id: int
     starts_at: datetime
@@ -51,7 +49,6 @@ async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) ->
 
 
 async def of_people(session: AsyncSession, *, user_ids: Collection[int], after: datetime) -> Sequence[DelegationRow]:
-    """What is not over and not taken back, to or from any of the people."""
     statement = sa.select(DelegationRow).where(
         sa.or_(DelegationRow.delegator_user_id.in_(user_ids), DelegationRow.delegate_user_id.in_(user_ids)),
         DelegationRow.ends_before > after,
@@ -62,8 +59,6 @@ async def of_people(session: AsyncSession, *, user_ids: Collection[int], after: 
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """A delegation with both people, and its project if it has one."""
-
     row: DelegationRow
     delegator: User
     delegate: User
@@ -74,26 +69,25 @@ async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -
     if locked:
         # By itself: MariaDB has no FOR UPDATE OF, and would lock both people and the project too.
         await session.execute(sa.select(DelegationRow.id).where(DelegationRow.public_id == public_id).with_for_update())
-    statement = _with(_DELEGATOR, _DELEGATE, Project).where(DelegationRow.public_id == public_id)
-    found = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
-    return None if found is None else NamedRow(*found)
+    statement = _select_delegations(_DELEGATOR, _DELEGATE, Project).where(DelegationRow.public_id == public_id)
+    row = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
+    return None if row is None else NamedRow(*row)
 
 
 async def page(session: AsyncSession, *, user_id: int, cursor: str | None, limit: int) -> list[NamedRow]:
-    """What a person has lent and was lent, newest first, one more than `limit`."""
-    mine = sa.or_(DelegationRow.delegator_user_id == user_id, DelegationRow.delegate_user_id == user_id)
+    is_of_person = sa.or_(DelegationRow.delegator_user_id == user_id, DelegationRow.delegate_user_id == user_id)
     statement = newest_first(
-        _with(_DELEGATOR, _DELEGATE, Project).where(mine),
+        _select_delegations(_DELEGATOR, _DELEGATE, Project).where(is_of_person),
         at=DelegationRow.created_at,
         public_id=DelegationRow.public_id,
         cursor=cursor,
         limit=limit,
     )
-    return [NamedRow(*found) for found in (await session.execute(statement)).all()]
+    return [NamedRow(*row) for row in (await session.execute(statement)).all()]
 
 
 async def hold_people(session: AsyncSession, user_ids: Collection[int]) -> None:
-    """Lock people, always in the same order, so that what two of them do at once happens one after the other."""
+    """Lock the rows of people in the order of their keys, so that no two transactions deadlock."""
     statement = sa.select(User.user_id).where(User.user_id.in_(user_ids)).order_by(User.user_id).with_for_update()
     await session.execute(statement)
 
@@ -106,12 +100,8 @@ async def codes(session: AsyncSession) -> Sequence[str]:
 async def lent_by(
     session: AsyncSession, *, user_ids: Collection[int], first: datetime, last: datetime
 ) -> Sequence[tuple[DelegationRow, UUID, UUID, UUID | None]]:
-    """
-    What these people have lent and counts at some moment from `first` to `last`.
-
-    Rows of (delegation, public ids of the delegator, the delegate and the project if it has one).
-    """
-    statement = _with(_DELEGATOR.public_id, _DELEGATE.public_id, Project.public_id).where(
+    """List (delegation, public ids of delegator, delegate and project) in force from `first` to `last`."""
+    statement = _select_delegations(_DELEGATOR.public_id, _DELEGATE.public_id, Project.public_id).where(
         DelegationRow.delegator_user_id.in_(user_ids),
         DelegationRow.ends_before > first,
         DelegationRow.starts_at <= last,
@@ -120,7 +110,7 @@ async def lent_by(
     return [tuple(row) for row in await session.execute(statement.order_by(DelegationRow.id))]
 
 
-def _with(delegator: Any, delegate: Any, project: Any) -> AnySelect:
+def _select_delegations(delegator: Any, delegate: Any, project: Any) -> AnySelect:
     return (
         sa.select(DelegationRow, delegator, delegate, project)
         .join(_DELEGATOR, _DELEGATOR.user_id == DelegationRow.delegator_user_id)

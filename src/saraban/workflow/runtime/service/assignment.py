@@ -1,10 +1,8 @@
 """
-The people whom an instance waits for because of what they are or hold: written again with each answer of a review, and when
-teams, roles or accounts change.
+Renews the assignees of running instances after changes of answers, teams, roles and accounts.
 
-Nobody is missed between the two: `branches.people` and `assignees.asked_by_person` keep the rights by which they read whom to
-ask until that is committed, and whoever changes teams, roles or accounts waits for it (`identity.service.share_rights`). So by the
-time a change is heard of here, every step that was taken by the rights of before is there to be found.
+No step is missed: `identity.service.share_rights` holds a change of rights back until every step taken under the earlier
+rights is committed.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,20 +30,19 @@ from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, f
 UNATTENDED = "workflow.unattended"
 
 
-async def renew_people(session: AsyncSession, one: InstanceState, *, now: datetime) -> PendingAssignees:
+async def renew_people(session: AsyncSession, instance: InstanceState, *, now: datetime) -> PendingAssignees:
     """
-    Make those who may still answer, beside those of its actions, the people whom an instance waits for, and return whom
-    it waits for. Whoever was waited for before keeps their place in the inbox.
+    Replace the people that an instance awaits; return all its assignees.
+
+    People who stay keep their place in the inbox.
     """
-    row, ahead = one.row, await assignees.pending_in(session, one)
-    await assignee_rows.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
-    return ahead
+    row, pending = instance.row, await assignees.pending_in(session, instance)
+    await assignee_rows.await_people(session, instance_id=row.id, state=row.current_state, users=pending.users, now=now)
+    return pending
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRenewal:
-    """The event handlers that let steps ask who belongs to a team now, and who has a role now."""
-
     subjects: Subjects
 
     def subscribe(self, handlers: Handlers) -> None:
@@ -64,50 +61,50 @@ class AssignmentRenewal:
 
 
 async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
-    """Rewrite whom the open reviews of a project wait for, after its teams have changed."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="")
-    known = await _known(session, subjects, await assignee_rows.asking_teams(session))
-    # Only this project's are held up by a change of its teams.
-    await _ask_anew(session, {key: facts for key, facts in known.items() if facts.scope.project == project.id}, now=now)
+    facts = await _facts_by_instance(session, subjects, await assignee_rows.asking_teams(session))
+    # Lock the instances of this project only.
+    facts_in_project = {key: subject for key, subject in facts.items() if subject.scope.project == project.id}
+    await _renew_locked(session, facts_in_project, now=now)
 
 
 async def renew_for_person(
     session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime, has_left: bool = False
 ) -> None:
     """
-    Rewrite whom instances wait for, where they ask somebody since their roles or their account have changed, or did
-    until then: by name, for what they hold, or for an answer.
+    Renew the instances that awaited a person, or await them now.
 
-    :param has_left: the account was closed or moved to another organization
+    :param has_left: the account was closed or moved; notify authors of documents that await it
     """
     person = (await identity.load_callers(session, [public_id])).get(public_id)
-    there = await assignee_rows.waiting_for(session, public_id=public_id)
-    more: Sequence[Instance] = ()
-    branched: Sequence[tuple[Instance, WorkflowBranch]] = ()
+    awaiting = await assignee_rows.waiting_for(session, public_id=public_id)
+    in_states: Sequence[Instance] = ()
+    branches_asking: Sequence[tuple[Instance, WorkflowBranch]] = ()
     if person is not None and not person.is_service:
         running = await assignees.running_versions(session)
         states = pending_assignees.states_of_person(running, person)
-        more = await assignee_rows.in_states(session, states)
-        branched = await assignee_rows.asking(session, person=person)
-    rows = {row.id: row for row in (*there, *more, *(row for row, _ in branched))}
-    known = await _known(session, subjects, [row for row in rows.values() if await _asks_people(session, row)])
+        in_states = await assignee_rows.in_states(session, states)
+        branches_asking = await assignee_rows.asking(session, person=person)
+    rows = {row.id: row for row in (*awaiting, *in_states, *(row for row, _ in branches_asking))}
+    facts = await _facts_by_instance(
+        session, subjects, [row for row in rows.values() if await _depends_on_people(session, row)]
+    )
     if has_left:
-        await _tell_authors(session, subjects, there, person, now=now)
-    asked = frozenset[UUID]()
+        await _notify_authors(session, subjects, awaiting, person, now=now)
+    asking_ids = frozenset[UUID]()
     if person is not None:
-        asked |= await _asked_to_act(session, person, more, known)
-        asked |= await _asked_to_answer(session, person, branched, known)
-    # Where they were asked and still are, nothing has changed for anybody.
-    changed = asked ^ {row.id for row in there}
-    await _ask_anew(session, {key: known[key] for key in changed & known.keys()}, now=now)
+        asking_ids |= await _instances_to_act(session, person, in_states, facts)
+        asking_ids |= await _instances_to_answer(session, person, branches_asking, facts)
+    changed = asking_ids ^ {row.id for row in awaiting}
+    await _renew_locked(session, {key: facts[key] for key in changed & facts.keys()}, now=now)
 
 
-async def _tell_authors(
+async def _notify_authors(
     session: AsyncSession, subjects: Subjects, rows: Sequence[Instance], person: Caller | None, *, now: datetime
 ) -> None:
-    """Notify the authors of documents that await, by name, a person who cannot open them any more."""
-    for key, facts in (await _known(session, subjects, rows)).items():
-        row = next(one for one in rows if one.id == key)
+    """Notify authors of documents that await, by name, a person who cannot open them."""
+    for key, facts in (await _facts_by_instance(session, subjects, rows)).items():
+        row = next(row for row in rows if row.id == key)
         if person is not None and facts.seen_by(person, row.current_state):
             continue
         if assignees.pending_by_definition(
@@ -115,26 +112,25 @@ async def _tell_authors(
         ).users:
             authors = await repository.user_public_ids(session, {facts.submitter_user_id or 0})
             names = {"documentPublicId": str(facts.public_id), "documentKind": facts.kind, "number": facts.number}
-            at = {"title": facts.title, "entityId": row.entity_id, "entityType": row.entity_type}
-            told = {**names, **at, "notify": {"users": [str(one) for one in authors.values()]}}
-            await record_all(session, [NewEvent(UNATTENDED, "workflow_instance", str(key), told, now)])
+            subject = {"title": facts.title, "entityId": row.entity_id, "entityType": row.entity_type}
+            payload = {**names, **subject, "notify": {"users": [str(author) for author in authors.values()]}}
+            await record_all(session, [NewEvent(UNATTENDED, "workflow_instance", str(key), payload, now)])
 
 
-async def _asks_people(session: AsyncSession, row: Instance) -> bool:
-    """Whether who is asked there changes with what people hold; a first draft asks nobody."""
+async def _depends_on_people(session: AsyncSession, row: Instance) -> bool:
     definition, state = await definitions.load(session, row.definition_id), row.current_state
     asks = definition.state(state).review is not None or pending_assignees.by_person(definition, state)
     return asks and not assignees.is_first_draft(row, definition)
 
 
-async def _asked_to_act(
-    session: AsyncSession, person: Caller, rows: Iterable[Instance], known: Mapping[UUID, SubjectFacts]
+async def _instances_to_act(
+    session: AsyncSession, person: Caller, rows: Iterable[Instance], facts_by_id: Mapping[UUID, SubjectFacts]
 ) -> frozenset[UUID]:
     return frozenset(
         [
             row.id
             for row in rows
-            if (facts := known.get(row.id)) is not None
+            if (facts := facts_by_id.get(row.id)) is not None
             and pending_assignees.asks_in_person(
                 await definitions.load(session, row.definition_id), row.current_state, person, facts
             )
@@ -142,21 +138,20 @@ async def _asked_to_act(
     )
 
 
-async def _asked_to_answer(
+async def _instances_to_answer(
     session: AsyncSession,
     person: Caller,
     asking: Iterable[tuple[Instance, WorkflowBranch]],
-    known: Mapping[UUID, SubjectFacts],
+    facts_by_id: Mapping[UUID, SubjectFacts],
 ) -> frozenset[UUID]:
-    """The instances among those `asking` that they may see and answer for, as they are now."""
-    places = {facts.scope.project for facts in known.values()} - {None}
+    places = {facts.scope.project for facts in facts_by_id.values()} - {None}
     seats = await branches.seats_of(
         session, user_ids=[person.user_id], project_ids=[key for key in places if key is not None]
     )
     return frozenset(
         row.id
         for row, branch in asking
-        if (facts := known.get(row.id)) is not None
+        if (facts := facts_by_id.get(row.id)) is not None
         and facts.seen_by(person, row.current_state)
         and review_response.may_answer(
             branches.assignee_of(branch),
@@ -167,59 +162,59 @@ async def _asked_to_answer(
     )
 
 
-async def _known(session: AsyncSession, subjects: Subjects, rows: Collection[Instance]) -> dict[UUID, SubjectFacts]:
+async def _facts_by_instance(
+    session: AsyncSession, subjects: Subjects, rows: Collection[Instance]
+) -> dict[UUID, SubjectFacts]:
     caller = await identity.system_caller(session)
     facts = await facts_of(session, rows, caller=caller, subjects=subjects)
     return {row.id: facts[key] for row in rows if (key := (row.entity_type, row.entity_id)) in facts}
 
 
-async def _ask_anew(session: AsyncSession, known: Mapping[UUID, SubjectFacts], *, now: datetime) -> None:
-    """Make those who may act or answer now the people whom instances wait for, as these stand when they are locked."""
-    for row in await assignee_rows.hold(session, instance_ids=known) if known else ():
+async def _renew_locked(session: AsyncSession, facts: Mapping[UUID, SubjectFacts], *, now: datetime) -> None:
+    for row in await assignee_rows.hold(session, instance_ids=facts) if facts else ():
         definition = await definitions.load(session, row.definition_id)
         if not assignees.is_first_draft(row, definition):
-            await renew_people(session, InstanceState(row, definition, known[row.id]), now=now)
+            await renew_people(session, InstanceState(row, definition, facts[row.id]), now=now)
 
 
-AT_ONCE = 50
+BATCH_SIZE = 50
 
 
 async def refill(db: Database, *, subjects: Subjects) -> None:
     """
-    Make the work items of running instances, whose state asks people by name or for what they hold, those of today.
+    Renew the work items of states that ask people by name or by their rights, after an upgrade.
 
-    After an upgrade: by the rules of before, or of another version of the product, somebody else was asked or nobody, and
-    until the next step nothing else would ask anew. It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
+    It may be stopped and run again; each batch is one transaction.
     """
     async with db.reading() as session:
-        asking = pending_assignees.states_by_person(await assignees.running_versions(session))
+        states = pending_assignees.states_by_person(await assignees.running_versions(session))
     after: UUID | None = None
     more = True
     while more:
-        after = await db.transact(_refill_batch, subjects, asking, after)
+        after = await db.transact(_refill_batch, subjects, states, after)
         more = after is not None
 
 
 async def _refill_batch(
-    subjects: Subjects, session: AsyncSession, asking: Mapping[UUID, Sequence[str]], after: UUID | None
+    subjects: Subjects, session: AsyncSession, states: Mapping[UUID, Sequence[str]], after: UUID | None
 ) -> UUID | None:
-    """The last of those that were looked at, None where there are no more."""
-    found = await assignee_rows.in_states(session, asking, after=after, most=AT_ONCE)
-    if not found:
+    """Return the last instance id of the batch, or None after the last batch."""
+    batch = await assignee_rows.in_states(session, states, after=after, most=BATCH_SIZE)
+    if not batch:
         return None
-    rows = await assignee_rows.hold(session, instance_ids=[row.id for row in found])
+    rows = await assignee_rows.hold(session, instance_ids=[row.id for row in batch])
     facts = await facts_of(session, rows, caller=await identity.system_caller(session), subjects=subjects)
     for row in rows:
         definition = await definitions.load(session, row.definition_id)
-        seen = facts.get((row.entity_type, row.entity_id))
-        if seen is not None and not assignees.is_first_draft(row, definition):
+        subject = facts.get((row.entity_type, row.entity_id))
+        if subject is not None and not assignees.is_first_draft(row, definition):
             since = row.last_transition_at
-            ahead = await renew_people(session, InstanceState(row, definition, seen), now=since)
+            pending = await renew_people(session, InstanceState(row, definition, subject), now=since)
             await assignee_rows.await_organizations(
                 session,
                 instance_id=row.id,
                 state=row.current_state,
-                organizations=ahead.organizations,
+                organizations=pending.organizations,
                 since=since,
             )
-    return found[-1].id
+    return batch[-1].id

@@ -1,6 +1,4 @@
-"""
-Definitions: read, checked, kept as versions that never change, one of them active for each code.
-"""
+"""Reads the definitions of instances."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -40,25 +38,20 @@ _CHOSEN = Text(
 
 
 async def load(session: AsyncSession, definition_id: UUID) -> Definition:
-    """Return a version by its key; versions never change, so the process remembers them."""
-    known = _cache.get(definition_id)
-    if known is None:
+    definition = _cache.get(definition_id)
+    if definition is None:
         row = await repository.definition(session, definition_id)
         if row is None:
             raise NotFound("The definition is gone.")
-        known = _cache[definition_id] = as_published(dsl.read(row.dsl), row.compiled)
+        definition = _cache[definition_id] = as_published(dsl.read(row.dsl), row.compiled)
         while len(_cache) > _CACHED:
             _cache.popitem(last=False)
-    return known
+    return definition
 
 
 @dataclass(frozen=True, slots=True)
 class StartingWorkflow:
-    """
-    The version that new instances run on, as the database had it when it was asked.
-
-    :param matter: what the instance is for: a workflow that is chosen for it comes before `code`
-    """
+    """:param matter: the workflow chosen for it comes before `code`"""
 
     definition_id: UUID
     definition: Definition
@@ -67,9 +60,7 @@ class StartingWorkflow:
 
 
 async def starting(session: AsyncSession, *, code: str, matter: Matter | None = None) -> StartingWorkflow:
-    """
-    :raises WorkflowNotDefined: when no version is active
-    """
+    """:raises WorkflowNotDefined: when no version is active"""
     definition_id = await repository.starting_id(session, matter, otherwise=code)
     if definition_id is None:
         chosen = await repository.chosen_code(session, matter) if matter is not None else None

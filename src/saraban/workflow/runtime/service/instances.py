@@ -1,9 +1,4 @@
-"""
-Starts and ends instances, says on what terms a state is entered (its due date, the one person it is given to), and shows
-where each stands and what a caller may do there.
-
-A due date moves nothing by itself: a day that has passed is reminded of, and that is all.
-"""
+"""Starts, cancels and shows instances."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +31,7 @@ from saraban.workflow.runtime.service.transition_request import HeldInstance
 
 
 class StartingWorkflowChanged(Exception):
-    """New instances run on another version than when that was asked; nothing may be committed."""
+    """The transaction must be rolled back."""
 
 
 async def start(
@@ -52,9 +47,9 @@ async def start(
     """
     Start an instance of the active version, in the transaction that creates its subject.
 
-    A first draft waits for nobody but its author, so it is in no inbox; one that comes back is.
+    A first draft has no work items.
 
-    :param matter: what starts: the workflow that is chosen for it comes before `code`
+    :param matter: the workflow chosen for it comes before `code`
     :raises WorkflowNotDefined: when no version of the workflow is active
     :raises Invalid: when the context does not fit the definition's schema
     """
@@ -76,11 +71,7 @@ async def start_found(
     facts: SubjectFacts,
     context: JsonObject | None = None,
 ) -> None:
-    """
-    Do the same with a version that was found before.
-
-    :raises StartingWorkflowChanged: when new instances run on another version by now
-    """
+    """:raises StartingWorkflowChanged: when new instances run on another version by now"""
     definition = workflow.definition
     step_data.check_context(definition, context or {})
     state = definition.states[definition.initial]
@@ -105,27 +96,22 @@ async def start_found(
         raise StartingWorkflowChanged
     if state.editable and state.review is None:
         return
-    one = InstanceState(row, definition, facts)
+    instance = InstanceState(row, definition, facts)
     if definition.reviews:
-        await branches.open_round(session, one, now=ctx.now)
+        await branches.open_round(session, instance, now=ctx.now)
     if not state.editable:
-        await assignees.renew_work_items(session, one, since=ctx.now)
+        await assignees.renew_work_items(session, instance, since=ctx.now)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
-    """
-    Hold the instances of these subjects until the transaction ends, so that nobody takes a step meanwhile.
-
-    Whoever changes a subject because of where its workflow stands comes here first, and reads where it stands after it.
-    """
+    """Lock the instances of these subjects; call it before reading a state that a change depends on."""
     if entity_ids:
         await repository.instances_of(session, entity_type, entity_ids, lock=True)
 
 
 async def running(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> set[str]:
-    """Return which of these subjects have an instance that has not come to its end."""
-    found = await repository.instances_of(session, entity_type, entity_ids) if entity_ids else {}
-    return {key for key, row in found.items() if row.status == InstanceStatus.ACTIVE}
+    rows = await repository.instances_of(session, entity_type, entity_ids) if entity_ids else {}
+    return {key for key, row in rows.items() if row.status == InstanceStatus.ACTIVE}
 
 
 async def cancel(
@@ -138,24 +124,24 @@ async def cancel(
     even_ended: bool = True,
 ) -> None:
     """
-    Put an instance into `cancelled`, wherever it stands; what was cancelled before stays as it is.
+    Put an instance into `cancelled`, from any state.
 
-    Its subject was withdrawn: that can happen in every state, the final ones too, so no definition needs to provide it.
+    :param even_ended: False leaves an instance that has ended as it is
     """
-    found = await repository.instances_of(session, entity_type, [entity_id], lock=True)
-    row = found.get(entity_id)
+    rows = await repository.instances_of(session, entity_type, [entity_id], lock=True)
+    row = rows.get(entity_id)
     if row is None or row.status == InstanceStatus.CANCELLED:
         return
     if row.status != InstanceStatus.ACTIVE and not even_ended:
         return
     now = row.not_before(ctx.now)
-    gone = {"due_on": None, "assigned_user_id": None}
     values = {
         "current_state": CANCELLED.name,
         "status": InstanceStatus.CANCELLED,
         "updated_at": now,
         "last_transition_at": now,
-        **gone,
+        "due_on": None,
+        "assigned_user_id": None,
     }
     await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
     session.add(
@@ -181,20 +167,20 @@ async def renew_pending(
     session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime, answered_by: int = 0
 ) -> None:
     """
-    Rewrite whom an instance waits for, after its subject changed its recipients or assignees.
+    Renew the work items after a subject changed its recipients or assignees.
 
-    :param answered_by: who has answered; what was given to that person is done, and the others are asked again
+    :param answered_by: key of the user who answered; an assignment to that user is removed
     """
-    found = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
-    row = found.get(facts.entity_id)
+    rows = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
+    row = rows.get(facts.entity_id)
     if row is None or row.status != InstanceStatus.ACTIVE:
         return
     if row.assigned_user_id == answered_by:
         row.assigned_user_id, values = None, {"assigned_user_id": None}
         await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
-    one = InstanceState(row, await definitions.load(session, row.definition_id), facts)
-    if not one.state.editable:
-        await assignees.renew_work_items(session, one, since=now)
+    instance = InstanceState(row, await definitions.load(session, row.definition_id), facts)
+    if not instance.state.editable:
+        await assignees.renew_work_items(session, instance, since=now)
 
 
 async def states_of(
@@ -206,18 +192,12 @@ async def states_of(
     facts: Mapping[str, SubjectFacts],
     now: datetime | None = None,
 ) -> dict[str, InstanceState]:
-    """
-    Return where each subject stands that has an instance.
-
-    :param facts: by entity id, as the caller sees them
-    :param now: when given, what the caller may do in the place of others at that moment counts too
-    """
     rows = await repository.instances_with_files(session, entity_type, entity_ids)
-    lent = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else NO_DELEGATED_RIGHTS
+    rights = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else NO_DELEGATED_RIGHTS
     states: dict[str, InstanceState] = {}
     for key, (row, has_files) in rows.items():
         definition = await definitions.load(session, row.definition_id)
-        seats = lent.of(definition.code, facts[key].scope.project)
+        seats = rights.of(definition.code, facts[key].scope.project)
         states[key] = InstanceState(row, definition, facts[key], seats, has_files=has_files)
     return states
 
@@ -228,41 +208,47 @@ async def envelopes(
     """
     Return the envelope of each subject that has an instance, in a fixed number of queries.
 
-    :param alone: the one that is read by itself: whether somebody may act is looked at closely
+    :param alone: the id for which the members of organizations are checked, too
     """
     if not states:
         return {}
-    many = [one for key, one in states.items() if key != alone]
+    listed = [instance for key, instance in states.items() if key != alone]
     # Each step raises the version, but for an answer within a review.
-    several = [one for one in states.values() if one.has_files]
-    stepped = [one.row.id for one in several if one.row.version_no > 1 or one.state.review is not None]
-    files = await step_files(session, stepped)
+    with_files = [
+        instance.row.id
+        for instance in states.values()
+        if instance.has_files and (instance.row.version_no > 1 or instance.state.review is not None)
+    ]
+    files = await step_files(session, with_files)
     asked = await branches.visible_branches(ctx, session, states.values())
-    waits = await assignees.pending_with(session, many)
+    waits = await assignees.pending_with(session, listed)
     if alone is not None and alone in states:
         waits[states[alone].row.id] = await assignees.pending_with_exactly(session, states[alone])
     return {
         key: envelope(
-            ctx, one, files=files.get(one.row.id, ()), asked=asked.get(one.row.id, ()), waits=waits[one.row.id]
+            ctx,
+            instance,
+            files=files.get(instance.row.id, ()),
+            asked=asked.get(instance.row.id, ()),
+            waits=waits[instance.row.id],
         )
-        for key, one in states.items()
+        for key, instance in states.items()
     }
 
 
 async def envelope_of(
     ctx: RequestContext,
     session: AsyncSession,
-    one: InstanceState,
+    instance: InstanceState,
     *,
     files: Sequence[StepAttachmentOut],
     waits: WaitingForOut,
 ) -> Envelope:
-    asked = await branches.visible_branches(ctx, session, [one])
-    return envelope(ctx, one, files=files, asked=asked.get(one.row.id, ()), waits=waits, whole=True)
+    asked = await branches.visible_branches(ctx, session, [instance])
+    return envelope(ctx, instance, files=files, asked=asked.get(instance.row.id, ()), waits=waits, whole=True)
 
 
 def envelope_without_query(after: HeldInstance, waiting: PendingAssignees | None) -> Envelope | None:
-    """Return the envelope of an instance as a request left it, for who asked, where all is known that it shows."""
     waits = assignees.pending_without_query(after, waiting)
     if waits is None or after.has_files or after.definition.reviews:
         return None
@@ -270,7 +256,6 @@ def envelope_without_query(after: HeldInstance, waiting: PendingAssignees | None
 
 
 async def envelope_after(session: AsyncSession, after: HeldInstance, waiting: PendingAssignees | None) -> Envelope:
-    """Return the same, with what has to be read: files, branches, names of people."""
     key = after.row.id
     files = (await step_files(session, [key])).get(key, ()) if after.has_files else ()
     waits = assignees.pending_without_query(after, waiting)
@@ -280,32 +265,28 @@ async def envelope_after(session: AsyncSession, after: HeldInstance, waiting: Pe
 
 def envelope(
     ctx: RequestContext,
-    one: InstanceState,
+    instance: InstanceState,
     *,
     files: Sequence[StepAttachmentOut] = (),
     asked: Sequence[BranchOut] = (),
     waits: WaitingForOut,
     whole: bool = False,
 ) -> Envelope:
-    """
-    Put together what one caller sees of one instance.
-
-    :param asked: the branches of its review
-    :param waits: whom it waits for, apart from its branches
-    :param whole: with the values that were stated
-    """
-    row, definition, facts, state = one.row, one.definition, one.facts, one.state
-    runs = row.status == InstanceStatus.ACTIVE
-    moment = decisions.Facts(ctx.caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
+    """:param whole: include the values of its steps"""
+    row, definition, facts, state = instance.row, instance.definition, instance.facts, instance.state
+    is_active = row.status == InstanceStatus.ACTIVE
+    decision_facts = decisions.Facts(
+        ctx.caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id
+    )
     return Envelope(
         instance_public_id=row.id,
         workflow_code=definition.code,
         status=row.status,
         current_state=row.current_state,
         state_label=state.label,
-        terminal=state.terminal or not runs,
-        actions=delegation.choices(definition, row.current_state, moment, one.seats) if runs else (),
-        can_edit=runs and decisions.can_edit(state, ctx.caller, facts),
+        terminal=state.terminal or not is_active,
+        actions=delegation.choices(definition, row.current_state, decision_facts, instance.seats) if is_active else (),
+        can_edit=is_active and decisions.can_edit(state, ctx.caller, facts),
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,
         entity_type=row.entity_type,
@@ -313,7 +294,7 @@ def envelope(
         values=stated_values(definition, row.context) if whole else (),
         step_attachments=tuple(files),
         state_help=state.help,
-        due_on=row.due_on if runs else None,
+        due_on=row.due_on if is_active else None,
         branches=tuple(asked),
         outcome=state.means,
         # Under review it waits for nobody when one of its branches does.
@@ -324,10 +305,12 @@ def envelope(
 async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dict[UUID, tuple[StepAttachmentOut, ...]]:
     """Return the files of the last two steps of each instance, newest step first (REQ-WFL-14)."""
     steps = await repository.latest_steps_with_files(session, instance_ids, each=2)
-    found = await attachments.step_attachments(session, [history for _, history, _ in steps]) if steps else {}
+    attachments_by_step = (
+        await attachments.step_attachments(session, [history for _, history, _ in steps]) if steps else {}
+    )
     files: dict[UUID, list[StepAttachmentOut]] = {}
     for instance_id, history_id, state in steps:
-        for row in found.get(str(history_id), ()):
+        for row in attachments_by_step.get(str(history_id), ()):
             file = StepAttachmentOut(
                 public_id=row.public_id, file_name=row.file_name, step_code=state, download_url=row.download_url
             )

@@ -1,8 +1,4 @@
-"""
-Writes a decided step and the automatic steps after it: history, instance, subject, events, audit.
-
-The compare-and-set of `version_no` has the last word in every race.
-"""
+"""Saves a decided step and the automatic steps after it; the compare-and-set decides every race."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -54,9 +50,9 @@ WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
 
 async def persist_transition(session: AsyncSession, decision: Decision) -> Transitioned:
     """
-    Write a decided step and the automatic steps that its definition lets follow, each with its history, version and event.
+    Save a decided step and the automatic steps that follow it.
 
-    :raises VersionConflict: when a compare-and-set found another version; nothing may be committed then
+    :raises VersionConflict: when a compare-and-set found another version; the transaction must be rolled back
     """
     held = decision.held
     if decision.step is None:
@@ -69,11 +65,11 @@ async def persist_transition(session: AsyncSession, decision: Decision) -> Trans
         last = await _take_step(session, system_held, step, Command(step.action), ORDINARY)
         taken.append(last)
     after = last.after if len(taken) == 1 else replace(last.after, ctx=held.ctx, seats=held.seats)
-    receipt = decision.receipt or _receipt(taken[0])
+    receipt = decision.receipt or _build_receipt(taken[0])
     return Transitioned(after.row.id, receipt, tuple(taken), after, last.waiting if last.record.asks is None else None)
 
 
-def _receipt(taken: StepTaken) -> Receipt:
+def _build_receipt(taken: StepTaken) -> Receipt:
     row, step = taken.after.row, taken.step
     outcome: dict[str, str | int | None] = {
         "history": str(taken.key),
@@ -88,38 +84,37 @@ async def _take_step(
     session: AsyncSession, held: HeldInstance, step: Step, command: Command, record: StepRecord
 ) -> StepTaken:
     now = held.row.not_before(held.ctx.now)
-    values, details = await _rules_of(session, held, step, now=now)
+    values, details = await _entry_values(session, held, step, now=now)
     record = replace(record, values={**values, **record.values}, details={**details, **record.details})
     taken = StepTaken(held, step, command, now, record, after=held)
-    await _apply(session, taken)
+    await _apply_step(session, taken)
     if record.applies and held.definition.reviews:
         await branches.open_round(session, taken.after, now=now)
-    work_items = await _pending(session, taken)
+    work_items = await _find_work_items(session, taken)
     if not await repository.update_instance(session, taken.after.row):
         raise VersionLost("The version changed between the lock and the update.")
-    await repository.insert_history(session, _history(taken))
+    await repository.insert_history(session, _build_history(taken))
     if work_items is not None:
         await repository.write_work_items(session, work_items)
-    await events.record_all(session, await _events_of(session, taken))
-    await audit.record(replace(taken.after.ctx, now=now), session, _entry(taken))
+    await events.record_all(session, await _build_events(session, taken))
+    await audit.record(replace(taken.after.ctx, now=now), session, _build_audit_entry(taken))
     if command.attachment_public_ids:
-        at, project = replace(held.ctx, now=now), held.facts.scope.project
-        await attachments.attach_to_step(at, session, command.attachment_public_ids, taken.key, project)
+        ctx, project = replace(held.ctx, now=now), held.facts.scope.project
+        await attachments.attach_to_step(ctx, session, command.attachment_public_ids, taken.key, project)
     return taken
 
 
-async def _apply(session: AsyncSession, taken: StepTaken) -> None:
-    """Apply the step to its subject, and read the facts again where the subject has changed who has still to act."""
+async def _apply_step(session: AsyncSession, taken: StepTaken) -> None:
     held, facts = taken.held, taken.held.facts
     if taken.record.applies and await held.port.apply(session, _subject_step(taken)):
-        found = await held.port.facts(session, caller=held.caller, entity_ids=[facts.entity_id])
-        facts = found.get(facts.entity_id, facts)
+        facts_by_id = await held.port.facts(session, caller=held.caller, entity_ids=[facts.entity_id])
+        facts = facts_by_id.get(facts.entity_id, facts)
     has_files = held.has_files or bool(taken.command.attachment_public_ids)
     taken.after = replace(held, row=_moved_row(taken), facts=facts, has_files=has_files)
 
 
-async def _pending(session: AsyncSession, taken: StepTaken) -> repository.WorkItems | None:
-    """Find whom the instance waits for; return its work items, None where one person is asked besides the others."""
+async def _find_work_items(session: AsyncSession, taken: StepTaken) -> repository.WorkItems | None:
+    """Set the assignees after the step; return the work items, or None if they are saved already."""
     if taken.record.asks is not None:
         # In a review one branch asks another person: everybody else keeps their place in the inbox.
         await assignment.renew_people(session, taken.after, now=taken.now)
@@ -127,20 +122,19 @@ async def _pending(session: AsyncSession, taken: StepTaken) -> repository.WorkIt
         return None
     taken.waiting = await assignees.pending_in(session, taken.after)
     items = assignees.work_items_of(taken.after, taken.waiting, since=taken.now)
-    return replace(items, before=_items_before(taken.held))
+    return replace(items, before=_count_items_before(taken.held))
 
 
-def _items_before(held: HeldInstance) -> int | None:
-    if held.row.current_state not in held.definition.states:  # one that a migration leaves behind
+def _count_items_before(held: HeldInstance) -> int | None:
+    if held.row.current_state not in held.definition.states:  # a state that a migration removed
         return None
     if assignees.is_first_draft(held.row, held.definition):
         return 0
-    waiting = assignees.pending_by_definition(held)
-    return len(waiting.organizations) + len(waiting.users) or None
+    pending = assignees.pending_by_definition(held)
+    return len(pending.organizations) + len(pending.users) or None
 
 
 async def _automatic_step(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
-    """Return the automatic step that follows, in the name of the system, which needs nobody's permission."""
     if not step.goes_on or after.row.status != InstanceStatus.ACTIVE:
         return None
     system = replace(after.ctx, caller=await identity.system_caller(session))
@@ -150,10 +144,10 @@ async def _automatic_step(session: AsyncSession, after: HeldInstance, step: Step
     return None if following is None else (held, following)
 
 
-def _history(taken: StepTaken) -> dict[str, Any]:
+def _build_history(taken: StepTaken) -> dict[str, Any]:
     step, row, caller, seat = taken.step, taken.after.row, taken.held.caller, taken.held.seat
-    known = {"events": list(step.events), "versionNo": row.version_no, **taken.record.details}
-    details: dict[str, Any] = known | ({"nobody": True} if taken.waiting.nobody else {})
+    version_details = {"events": list(step.events), "versionNo": row.version_no, **taken.record.details}
+    details: dict[str, Any] = version_details | ({"nobody": True} if taken.waiting.nobody else {})
     if taken.command.payload:
         details["payload"] = dict(taken.command.payload)
     if not step.automatic:
@@ -163,7 +157,7 @@ def _history(taken: StepTaken) -> dict[str, Any]:
     if step.automatic:
         details["automatic"] = True
     elif taken.record.audited == ORDINARY.audited:
-        details |= _seats(seat or caller, taken.held.facts)
+        details |= _actor_organizations(seat or caller, taken.held.facts)
     return {
         "id": str(taken.key),
         "instance_id": str(row.id),
@@ -180,13 +174,13 @@ def _history(taken: StepTaken) -> dict[str, Any]:
     }
 
 
-def _seats(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
-    """By whose organizations the step was taken, for who asks later; whoever may do everything needs none."""
+def _actor_organizations(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
+    """Return the actor's organizations; none for a caller with the right to everything."""
     return {} if caller.may(EVERYTHING, facts.scope) else {"seats": sorted(caller.organization_ids)}
 
 
 def _moved_row(taken: StepTaken) -> Instance:
-    """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
+    """Return the instance after the step."""
     row, step = taken.held.row, taken.step
     values: dict[str, Any] = {
         "current_state": step.next_state,
@@ -200,21 +194,20 @@ def _moved_row(taken: StepTaken) -> Instance:
 
 
 def _subject_step(taken: StepTaken) -> SubjectStep:
-    """The step with what the definition says of it, so that a subject reads nothing out of names."""
     held, step = taken.held, taken.step
-    there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
-    transition = left.on.get(step.action) if left else None
+    next_state, previous_state = held.definition.state(step.next_state), held.definition.states.get(step.state)
+    transition = previous_state.on.get(step.action) if previous_state else None
     return SubjectStep(
         held.facts,
         held.seat or held.caller,
         step,
         taken.now,
-        Meaning(there.outcome, there.asks, transition.decider if transition else None),
+        Meaning(next_state.outcome, next_state.asks, transition.decider if transition else None),
         () if step.automatic else taken.command.item_results,
     )
 
 
-def _entry(taken: StepTaken) -> audit.AuditEntry:
+def _build_audit_entry(taken: StepTaken) -> audit.AuditEntry:
     step, after, facts, seat = taken.step, taken.after, taken.after.facts, taken.after.seat
     return audit.AuditEntry(
         action=taken.record.audited,
@@ -237,29 +230,23 @@ def _entry(taken: StepTaken) -> audit.AuditEntry:
 INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
 
 
-async def _rules_of(
-    session: AsyncSession, one: HeldInstance, step: Step, *, now: datetime
+async def _entry_values(
+    session: AsyncSession, instance: HeldInstance, step: Step, *, now: datetime
 ) -> tuple[Mapping[str, object], JsonObject]:
-    """
-    Return the terms of the state that a step leads to, as columns of the instance for the step's own compare-and-set, and
-    what the history says of an assignment, one that was dropped too.
-
-    Whoever was in charge of the state before is not any more.
-    """
-    state = one.definition.state(step.next_state)
-    due = await due_on(session, state=state, facts=one.facts, now=now)
-    wanted = next((event["target"] for event in step.events if event["type"] == "assign"), None)
-    if wanted is None or state.terminal:
+    """Return the columns that the next state sets, and the assignment, dropped or not, for the history."""
+    state = instance.definition.state(step.next_state)
+    due = await due_on(session, state=state, facts=instance.facts, now=now)
+    target = next((event["target"] for event in step.events if event["type"] == "assign"), None)
+    if target is None or state.terminal:
         return {"due_on": due, "assigned_user_id": None}, {}
-    public_id, person = await _person(session, wanted, one.facts)
-    dropped = _why_not(one.definition, state, person, one.facts)
-    told = {"userPublicId": str(public_id) if public_id else None, "dropped": dropped}
-    user_id = person.user_id if person is not None and dropped is None else None
-    return {"due_on": due, "assigned_user_id": user_id}, {"assigned": told}
+    public_id, person = await _find_assignee(session, target, instance.facts)
+    drop_reason = _drop_reason(instance.definition, state, person, instance.facts)
+    assignment = {"userPublicId": str(public_id) if public_id else None, "dropped": drop_reason}
+    user_id = person.user_id if person is not None and drop_reason is None else None
+    return {"due_on": due, "assigned_user_id": user_id}, {"assigned": assignment}
 
 
 async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:
-    """Count the working days of a state from the day it is entered, in the calendar of the subject's project."""
     if state.due_days is None:
         return None
     project = facts.scope.project
@@ -267,19 +254,18 @@ async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, no
     return working_days_after(calendar, local_date(now, facts.zone), state.due_days)
 
 
-async def _person(session: AsyncSession, wanted: str, facts: SubjectFacts) -> tuple[UUID | None, Caller | None]:
-    """The one who is meant, and as a caller while the account is open."""
-    if wanted == "submitter":
+async def _find_assignee(session: AsyncSession, target: str, facts: SubjectFacts) -> tuple[UUID | None, Caller | None]:
+    if target == "submitter":
         if facts.submitter_user_id is None:
             return None, None
-        known = await repository.user_public_ids(session, [facts.submitter_user_id])
-        public_id = known[facts.submitter_user_id]
+        public_ids = await repository.user_public_ids(session, [facts.submitter_user_id])
+        public_id = public_ids[facts.submitter_user_id]
     else:
-        public_id = UUID(wanted)
+        public_id = UUID(target)
     return public_id, (await identity.load_callers(session, [public_id])).get(public_id)
 
 
-def _why_not(definition: Definition, state: State, person: Caller | None, facts: SubjectFacts) -> str | None:
+def _drop_reason(definition: Definition, state: State, person: Caller | None, facts: SubjectFacts) -> str | None:
     if person is None:
         return INACTIVE
     if not facts.seen_by(person, state.name):
@@ -288,8 +274,8 @@ def _why_not(definition: Definition, state: State, person: Caller | None, facts:
     return None if may else NOT_PERMITTED
 
 
-async def _events_of(session: AsyncSession, taken: StepTaken) -> list[events.NewEvent]:
-    notified = _notified(taken)
+async def _build_events(session: AsyncSession, taken: StepTaken) -> list[events.NewEvent]:
+    notified = _notify_targets(taken)
     facts = taken.after.facts
     keys = taken.waiting.organizations | notified.organizations
     organizations = {**facts.organizations}
@@ -297,18 +283,18 @@ async def _events_of(session: AsyncSession, taken: StepTaken) -> list[events.New
     users = await repository.user_public_ids(session, taken.waiting.users | notified.users)
     payload: dict[str, Json] = {
         **_step_fields(taken),
-        "waiting": _addressed(taken.waiting, organizations, users),
-        "notify": _addressed(notified, organizations, users),
+        "waiting": _audience_json(taken.waiting, organizations, users),
+        "notify": _audience_json(notified, organizations, users),
         "occurredAt": taken.after.row.last_transition_at.isoformat(),
     }
     topics = [event["target"] for event in taken.step.events if event["type"] == "webhook"]
     return [
-        _event(TRANSITIONED, taken, payload),
-        *(_event(WEBHOOK, taken, {**payload, "topic": topic}) for topic in topics),
+        _build_event(TRANSITIONED, taken, payload),
+        *(_build_event(WEBHOOK, taken, {**payload, "topic": topic}) for topic in topics),
     ]
 
 
-def _event(name: str, taken: StepTaken, payload: JsonObject) -> events.NewEvent:
+def _build_event(name: str, taken: StepTaken, payload: JsonObject) -> events.NewEvent:
     row = taken.after.row
     return events.NewEvent(name, "workflow_instance", str(row.id), payload, row.last_transition_at)
 
@@ -337,9 +323,9 @@ def _step_fields(taken: StepTaken) -> dict[str, Json]:
         "projectPublicId": taken.after.facts.context.get("projectPublicId"),
         "from": step.state,
         "to": step.next_state,
-        "stateLabel": _both(definition.state(step.next_state).label),
+        "stateLabel": _text_json(definition.state(step.next_state).label),
         "action": step.action,
-        "actionLabel": _both(announced_label(definition, step)),
+        "actionLabel": _text_json(announced_label(definition, step)),
         "comment": step.comment,
         "responseCode": step.response_code,
         "automatic": step.automatic,
@@ -352,7 +338,7 @@ def _step_fields(taken: StepTaken) -> dict[str, Json]:
 
 
 def is_return(definition: Definition, step: Step) -> bool:
-    """Say whether a step sends something back to be revised: to an end that means it, or to where it can be edited."""
+    """Return whether a step sends the subject back: to be edited, or to the end `revise_resubmit`."""
     reached = definition.state(step.next_state)
     if reached.terminal:
         return (reached.outcome or BY_NAME.get(reached.name)) == "revise_resubmit"
@@ -360,10 +346,10 @@ def is_return(definition: Definition, step: Step) -> bool:
 
 
 def actor_of(held: HeldInstance) -> dict[str, Json]:
-    return {**_named(held.caller), "onBehalfOf": _named(held.seat) if held.seat else None}
+    return {**_person_json(held.caller), "onBehalfOf": _person_json(held.seat) if held.seat else None}
 
 
-def _named(person: Caller) -> dict[str, Json]:
+def _person_json(person: Caller) -> dict[str, Json]:
     return {"publicId": str(person.public_id), "displayName": person.display_name}
 
 
@@ -378,12 +364,11 @@ def announced_label(definition: Definition, step: Step) -> Text:
     )
 
 
-def _both(label: Text) -> dict[str, str]:
+def _text_json(label: Text) -> dict[str, str]:
     return {"th": label.th, "en": label.en}
 
 
-def _notified(taken: StepTaken) -> PendingAssignees:
-    """Whom the definition's own `notify` events name, beside those that the new state waits for."""
+def _notify_targets(taken: StepTaken) -> PendingAssignees:
     facts = taken.after.facts
     organizations: set[int] = set()
     users: set[int] = set()
@@ -400,11 +385,11 @@ def _notified(taken: StepTaken) -> PendingAssignees:
     return PendingAssignees(frozenset(organizations), frozenset(users))
 
 
-def _addressed(
-    who: PendingAssignees, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
+def _audience_json(
+    audience: PendingAssignees, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
 ) -> dict[str, Json]:
-    known = [organizations[key] for key in sorted(who.organizations) if key in organizations]
+    addressed = [organizations[key] for key in sorted(audience.organizations) if key in organizations]
     return {
-        "organizations": [{"publicId": str(public_id), "code": code} for public_id, code in known],
-        "users": [str(users[key]) for key in sorted(who.users) if key in users],
+        "organizations": [{"publicId": str(public_id), "code": code} for public_id, code in addressed],
+        "users": [str(users[key]) for key in sorted(audience.users) if key in users],
     }

@@ -1,8 +1,4 @@
-"""
-Answers in a parallel review: one at a time under the instance's row lock, and the step they come to in the same commit.
-
-The order is that of REQ-WFL-02; the version that a client states is the branch's own (REQ-WFL-12).
-"""
+"""Answers in a parallel review, in the order of REQ-WFL-02; the versions are those of the branch (REQ-WFL-12)."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -45,16 +41,12 @@ from saraban.workflow.runtime.service.transition_request import (
 )
 from saraban.workflow.runtime.service.transitions import Transitions
 
-TOLD = "workflow.answered"
+ANSWERED_EVENT = "workflow.answered"
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedAnswer:
-    """
-    An answer that has been decided, and what all of them come to.
-
-    :param held: with the person in whose place it is given
-    """
+    """:param step: the verdict, None while other answers are missing"""
 
     held: HeldInstance
     branch: WorkflowBranch
@@ -68,15 +60,15 @@ async def answer(
     ctx: RequestContext, transitions: Transitions, *, public_id: UUID, branch_public_id: UUID, command: Command
 ) -> Transitioned:
     """
-    Give one answer, once for a key; committed when it returns.
+    Give one answer, once for an idempotency key; committed when it returns.
 
-    :param command: its `response_code` is the answer, and its versions are the branch's
+    :param command: `response_code` is the answer, the versions are the branch's
     :raises NotFound: when the caller may not see the instance, or it has no such branch
     :raises VersionConflict, StaleInstance: when the branch is another version than the client saw
     :raises BranchClosed: when it has its answer, or the review is over
     :raises ActionForbidden: when it asks somebody else
-    :raises Invalid: also when the caller could answer for several who are away, and names none; and for answers to single items,
-        which everybody sees, while the answers of the review are hidden
+    :raises Invalid: also when the caller could answer for several delegators and names none, and for answers to single items while
+        the answers of the review are hidden
     """
     policy = BranchAnswer(branch_public_id)
     return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
@@ -92,57 +84,62 @@ class BranchAnswer(DecisionPolicy):
         return {"branchPublicId": str(self.branch_public_id)}
 
     async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
-        given = await _accepted(session, held, self.branch_public_id, request.command)
-        history, branch, step = _history(given), given.branch, given.step
-        await _write(session, given, history)
+        accepted = await _accept_answer(session, held, self.branch_public_id, request.command)
+        history, branch, step = _build_history(accepted), accepted.branch, accepted.step
+        await _save_answer(session, accepted, history)
         outcome: dict[str, str | int | None] = {
             "instance": str(held.row.id),
             "history": str(history.id),
             "version": branch.version_no + 1,
         }
         command = Command(step.action if step is not None else ANSWER)
-        record = StepRecord(details={"answers": dict(given.answers)})
-        return Decision(given.held, step, command, record, Receipt("workflow_branch", branch.id, outcome))
+        record = StepRecord(details={"answers": dict(accepted.answers)})
+        return Decision(accepted.held, step, command, record, Receipt("workflow_branch", branch.id, outcome))
 
 
-async def _accepted(
+async def _accept_answer(
     session: AsyncSession, held: HeldInstance, branch_public_id: UUID, command: Command
 ) -> AcceptedAnswer:
     row = held.row
     rows = await assignee_rows.of_instances(session, [row.id])
-    branch = next((one for one in rows if one.id == branch_public_id), None)
+    branch = next((row for row in rows if row.id == branch_public_id), None)
     if branch is None:
         raise NotFound(f"The instance has no branch {branch_public_id}.")
     check_version(command, branch.version_no)
     if branch.status != BranchStatus.PENDING or row.status != InstanceStatus.ACTIVE or held.state.review is None:
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
-    round_ = [one for one in rows if one.opened_version == branch.opened_version]
-    given = {one.name: one.answer for one in round_ if one.answer is not None}
+    round_rows = [row for row in rows if row.opened_version == branch.opened_version]
+    answers = {row.name: row.answer for row in round_rows if row.answer is not None}
     if command.item_results and held.state.review.hidden:
         th, en = "ระหว่างที่ยังปิดคำตอบ จะตอบทีละรายการไม่ได้", "While answers are hidden, items are not answered one by one."
         raise invalid("/payload/itemResults", "hidden", th, en)
     if command.on_behalf_of in {None, held.caller.public_id}:
         try:
-            return _accept(held, branch, command, await _answered(session, held, branch, command, given, held.caller))
+            return _build_answer(
+                held, branch, command, await _decide_answer(session, held, branch, command, answers, held.caller)
+            )
         except ActionForbidden:
             if command.on_behalf_of is not None:
                 raise
     project = held.facts.scope.project
     lent = await delegators_of(held.ctx, session, workflow_code=held.definition.code, project_id=project)
-    asked = lent if command.on_behalf_of is None else [delegation.seat_of(lent, command.on_behalf_of)]
-    able = {}
-    for seat in asked:
+    delegators = lent if command.on_behalf_of is None else [delegation.seat_of(lent, command.on_behalf_of)]
+    accepted = {}
+    for seat in delegators:
         with suppress(ActionForbidden):
-            able[seat.user_id] = (seat, await _answered(session, held, branch, command, given, seat))
-    if not able:
+            accepted[seat.user_id] = (
+                seat,
+                await _decide_answer(session, held, branch, command, answers, seat),
+            )
+    if not accepted:
         raise ActionForbidden(f"The branch {branch.name} asks somebody else.")
-    if len(able) > 1:
-        raise delegation.several(seat for seat, _ in able.values())
-    ((seat, decided),) = able.values()
-    return _accept(replace(held, seat=seat, seats=tuple(lent)), branch, command, decided)
+    if len(accepted) > 1:
+        raise delegation.several(seat for seat, _ in accepted.values())
+    ((seat, decided),) = accepted.values()
+    return _build_answer(replace(held, seat=seat, seats=tuple(lent)), branch, command, decided)
 
 
-def _accept(
+def _build_answer(
     held: HeldInstance, branch: WorkflowBranch, command: Command, decided: tuple[Mapping[str, str], Step | None]
 ) -> AcceptedAnswer:
     at = replace(held.ctx, now=held.row.not_before(held.ctx.now))
@@ -151,19 +148,19 @@ def _accept(
     return AcceptedAnswer(held, branch, command, *decided, hidden=review is not None and review.hidden)
 
 
-async def _answered(
+async def _decide_answer(
     session: AsyncSession,
     held: HeldInstance,
     branch: WorkflowBranch,
     command: Command,
-    given: Mapping[str, str],
+    answers: Mapping[str, str],
     seat: Caller,
 ) -> tuple[dict[str, str], Step | None]:
     seats: frozenset[ReviewSeat] = frozenset()
     project = held.facts.scope.project
     if branch.assignee_kind in branches.SEATED and project is not None:
-        known = await branches.seats_of(session, user_ids=[seat.user_id], project_ids=[project])
-        seats = known.get((seat.user_id, project), seats)
+        seats_by_person = await branches.seats_of(session, user_ids=[seat.user_id], project_ids=[project])
+        seats = seats_by_person.get((seat.user_id, project), seats)
     return review_response.answered(
         held.definition,
         held.row.current_state,
@@ -171,13 +168,13 @@ async def _answered(
         ReviewAnswer(command.response_code or "", command.comment, bool(command.attachment_public_ids)),
         by=review_response.Respondent(seat, seats, held.caller if seat.user_id != held.caller.user_id else None),
         subject=held.facts,
-        given=given,
+        given=answers,
         assignee=branches.assignee_of(branch),
     )
 
 
-async def _write(session: AsyncSession, given: AcceptedAnswer, history: WorkflowHistory) -> None:
-    held, branch, command = given.held, given.branch, given.command
+async def _save_answer(session: AsyncSession, accepted: AcceptedAnswer, history: WorkflowHistory) -> None:
+    held, branch, command = accepted.held, accepted.branch, accepted.command
     session.add(history)
     await session.flush()
     if command.item_results:
@@ -200,17 +197,17 @@ async def _write(session: AsyncSession, given: AcceptedAnswer, history: Workflow
     }
     if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
-    await _tell(session, given, history.id)
+    await _record_event(session, accepted, history.id)
     await _audit(session, held, branch)
-    if given.step is None:  # others are still waited for
+    if accepted.step is None:  # others are still waited for
         await assignee_rows.touch(session, public_id=held.row.id, now=held.ctx.now)
         await assignment.renew_people(session, held, now=held.ctx.now)
 
 
-def _history(given: AcceptedAnswer) -> WorkflowHistory:
-    """While the others must not know it, the branch alone keeps what was said."""
-    held, command = given.held, given.command
-    said = {} if given.hidden else {"answer": command.response_code, **item_details(command)}
+def _build_history(accepted: AcceptedAnswer) -> WorkflowHistory:
+    """Build the history row; a hidden answer is in the branch alone."""
+    held, command = accepted.held, accepted.command
+    answer = {} if accepted.hidden else {"answer": command.response_code, **item_details(command)}
     return WorkflowHistory(
         id=new_id(),
         instance_id=held.row.id,
@@ -219,34 +216,34 @@ def _history(given: AcceptedAnswer) -> WorkflowHistory:
         action=ANSWER,
         action_by_user_id=held.caller.user_id,
         action_by_user_uuid=str(held.caller.public_id),
-        comment=None if given.hidden else command.comment,
-        details={"branch": given.branch.name, "branchPublicId": str(given.branch.id), **said},
+        comment=None if accepted.hidden else command.comment,
+        details={"branch": accepted.branch.name, "branchPublicId": str(accepted.branch.id), **answer},
         created_at=held.ctx.now,
         acting_organization_id=acting_organization(held),
         **behalf_of(held),
     )
 
 
-async def _tell(session: AsyncSession, given: AcceptedAnswer, history_id: UUID) -> None:
-    held, now, review = given.held, given.held.ctx.now, given.held.state.review
-    label = review.branches[given.branch.name].label if review is not None else Text("", "")
+async def _record_event(session: AsyncSession, accepted: AcceptedAnswer, history_id: UUID) -> None:
+    held, now, review = accepted.held, accepted.held.ctx.now, accepted.held.state.review
+    label = review.branches[accepted.branch.name].label if review is not None else Text("", "")
     payload: dict[str, Json] = {
         **persist_transition.subject_fields(held, history_id),
         "state": held.row.current_state,
-        "branchPublicId": str(given.branch.id),
-        "branch": given.branch.name,
+        "branchPublicId": str(accepted.branch.id),
+        "branch": accepted.branch.name,
         "branchLabel": {"th": label.th, "en": label.en},
-        "hidden": given.hidden,
-        "answer": None if given.hidden else given.command.response_code,
-        "comment": None if given.hidden else given.command.comment,
-        "actor": None if given.hidden else persist_transition.actor_of(held),
+        "hidden": accepted.hidden,
+        "answer": None if accepted.hidden else accepted.command.response_code,
+        "comment": None if accepted.hidden else accepted.command.comment,
+        "actor": None if accepted.hidden else persist_transition.actor_of(held),
         "occurredAt": now.isoformat(),
     }
-    await events.record(session, events.NewEvent(TOLD, "workflow_instance", str(held.row.id), payload, now))
+    await events.record(session, events.NewEvent(ANSWERED_EVENT, "workflow_instance", str(held.row.id), payload, now))
 
 
 async def _audit(session: AsyncSession, held: HeldInstance, branch: WorkflowBranch) -> None:
-    """Who answered, as of every deed, and not what; a document's own history leaves this row out."""
+    """Record who answered, not the answer."""
     details = {
         "instancePublicId": str(held.row.id),
         "number": held.facts.number,

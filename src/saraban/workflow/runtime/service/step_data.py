@@ -1,6 +1,4 @@
-"""
-The values of steps in words: what an action can be given, what an instance remembers, what each step brought.
-"""
+"""The values of steps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,8 +23,6 @@ from saraban.workflow.runtime.service import definitions
 
 @dataclass(frozen=True)
 class StepData:
-    """What a step of one instance can be given, by the schema of its definition; nothing where that has none."""
-
     definition: Definition | None = None
     context: JsonObject = field(default_factory=dict)
     state: str = ""
@@ -44,55 +40,56 @@ class StepData:
         return stated_values(self.definition, self.context) if self.definition is not None else ()
 
     @cached_property
-    def _here(self) -> Mapping[str, Transition]:
+    def _transitions(self) -> Mapping[str, Transition]:
         return self.definition.state(self.state).on if self.definition is not None and self.state else {}
 
     @cached_property
     def judged(self) -> frozenset[str]:
-        """The actions of the present state whose conditions read what comes with them."""
         return frozenset(
             step.action
-            for step in self._here.values()
+            for step in self._transitions.values()
             if step.condition is not None and names(step.condition.logic) & {step_data.PAYLOAD, "*"}
         )
 
     @property
     def merges(self) -> bool:
-        """Whether values are kept one by one, so that only what is new has to be sent."""
         return self.definition is None or self.definition.merges
 
     def of(self, action: str) -> tuple[Field, ...]:
         """
-        Return what an action can be given.
+        Return the fields of an action.
 
-        What was stated before is not asked again where the action does not change it, except by a condition that reads it.
+        A value that was stated before is left out, unless the action lists its fields or its condition reads the payload.
         """
-        step = self._here.get(action)
+        step = self._transitions.get(action)
         if step is None or not self.merges:
             return self.fields
         if step.fields is not None:
-            return tuple(one for one in self.fields if one.name in step.fields)
-        return tuple(one for one in self.fields if action in self.judged or one.name not in self.remembered)
+            return tuple(value_field for value_field in self.fields if value_field.name in step.fields)
+        return tuple(
+            value_field
+            for value_field in self.fields
+            if action in self.judged or value_field.name not in self.remembered
+        )
 
     def check(self, payload: JsonObject) -> None:
         """
-        Tell what the schema would say of a payload, an empty one too, before any condition is asked.
+        Check a payload against the schema, before any condition is evaluated.
 
         :raises Invalid: with a fault for each value, under `/payload`
         """
         if self.definition is None:
             return
-        known = (
+        payload_after = (
             step_data.remembered(step_data.after(self.definition, self.context, payload)) if self.merges else payload
         )
-        step_data.check_context(self.definition, {**self.context, step_data.PAYLOAD: dict(known)})
+        step_data.check_context(self.definition, {**self.context, step_data.PAYLOAD: dict(payload_after)})
 
 
 NO_STEP_DATA = StepData()
 
 
 async def step_data_of(session: AsyncSession, *, public_id: UUID) -> StepData:
-    """Return what the steps of an instance can be given; whether the caller sees it is the caller's check."""
     row = await repository.instance(session, public_id)
     return NO_STEP_DATA if row is None else step_data_in(row, await definitions.load(session, row.definition_id))
 
@@ -104,36 +101,37 @@ def step_data_in(row: Instance, definition: Definition) -> StepData:
 
 
 def stated_values(definition: Definition, context: JsonObject | None) -> tuple[ValueOut, ...]:
-    """Return what an instance remembers, in the order of the schema; what that does not name comes last."""
-    known, fields = step_data.remembered(context or {}), _fields(definition)
-    ordered = [name for name in fields if name in known] + [name for name in known if name not in fields]
-    return tuple(_value(fields.get(name) or _unnamed(name), known[name]) for name in ordered)
+    """Return the values in the order of the schema, then those it does not name."""
+    values, fields = step_data.remembered(context or {}), _fields(definition)
+    ordered = [name for name in fields if name in values] + [name for name in values if name not in fields]
+    return tuple(_value_out(fields.get(name) or _untyped_field(name), values[name]) for name in ordered)
 
 
 def changed_values(definition: Definition, payload: Any, before: JsonObject) -> tuple[ChangedValueOut, ...]:
-    """Return what came with a step, and what of what was stated `before` each value took the place of."""
     if not isinstance(payload, Mapping):
         return ()
-    fields, found = _fields(definition), []
+    fields, changes = _fields(definition), []
     for name, value in payload.items():
-        one = fields.get(name) or _unnamed(name)
-        changes = name in before and not step_data.same(before[name], value)
-        old, old_text = (before[name], said(one, before[name])) if changes else (None, None)
-        found.append(ChangedValueOut(**dict(_value(one, value)), before=old, before_text=old_text))
-    return tuple(found)
+        value_field = fields.get(name) or _untyped_field(name)
+        is_changed = name in before and not step_data.same(before[name], value)
+        old, old_text = (before[name], said(value_field, before[name])) if is_changed else (None, None)
+        changes.append(ChangedValueOut(**dict(_value_out(value_field, value)), before=old, before_text=old_text))
+    return tuple(changes)
 
 
 def _fields(definition: Definition) -> dict[str, Field]:
     schema = definition.context_schema
-    return {one.name: one for one in payload_fields(schema.raw)} if schema is not None else {}
+    return {value_field.name: value_field for value_field in payload_fields(schema.raw)} if schema is not None else {}
 
 
-def _unnamed(name: str) -> Field:
+def _untyped_field(name: str) -> Field:
     return Field(name, "json")
 
 
-def _value(one: Field, value: Json) -> ValueOut:
-    text = said(one, value) if one.kind != "json" or isinstance(value, bool | int | float) else None
-    plain = "–" if value is None else written(value)
-    label = one.label or Text(one.name, one.name)
-    return ValueOut(name=one.name, label=label, kind=one.kind, value=value, text=text or Text(plain, plain))
+def _value_out(value_field: Field, value: Json) -> ValueOut:
+    text = said(value_field, value) if value_field.kind != "json" or isinstance(value, bool | int | float) else None
+    raw_text = "–" if value is None else written(value)
+    label = value_field.label or Text(value_field.name, value_field.name)
+    return ValueOut(
+        name=value_field.name, label=label, kind=value_field.kind, value=value, text=text or Text(raw_text, raw_text)
+    )

@@ -1,8 +1,4 @@
-"""
-The one seam between a workflow and what it moves: documents implement `SubjectPort`, `bootstrap` registers it.
-
-Nobody is asked for what they could not open, nor told of it: who may see it is read here too.
-"""
+"""The interface of a workflow to its subjects."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,14 +21,7 @@ from saraban.workflow.runtime.service import definitions
 
 @dataclass(frozen=True, slots=True)
 class SubjectStep:
-    """
-    A step of one subject, as its port hears of it.
-
-    :param facts: as the port gave them
-    :param caller: whose step it is: who acts, or the person in whose place they do
-    :param meaning: what its definition says of it
-    :param item_results: what was answered with it to single items
-    """
+    """:param caller: the actor, or the delegator on whose behalf they act"""
 
     facts: SubjectFacts
     caller: Caller
@@ -47,15 +36,13 @@ class SubjectStep:
 
 
 class SubjectPort(Protocol):
-    """What a kind of subject tells its workflow, and hears from it."""
-
     @property
     def entity_type(self) -> str: ...
 
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
-        """Return the facts by entity id; a missing key means that the caller may not know of it."""
+        """Return facts by entity id, without those that the caller may not see."""
         ...
 
     async def apply(self, session: AsyncSession, step: SubjectStep) -> bool:
@@ -70,13 +57,11 @@ class SubjectPort(Protocol):
 
 @runtime_checkable
 class ItemPort(Protocol):
-    """What the port of subjects that carry items can do besides."""
-
     async def answer_items(self, session: AsyncSession, facts: SubjectFacts, results: Sequence[ItemResult]) -> None:
         """
-        Write down what is answered to single items without a step.
+        Save answers to single items without a step.
 
-        :raises Invalid: for what is no item, and for a code that there is not
+        :raises Invalid: for an unknown item or code
         """
         ...
 
@@ -84,10 +69,8 @@ class ItemPort(Protocol):
 @dataclass(frozen=True, slots=True)
 class InstanceState:
     """
-    An instance with what it is judged by.
-
-    :param seats: in whose place the caller may act, as far as they had to be asked for
-    :param has_files: False where it is known that no step of it has any
+    :param seats: the delegators on whose behalf the caller may act, if they were read
+    :param has_files: False if no step has files; True may be untrue
     """
 
     row: Instance
@@ -102,8 +85,6 @@ class InstanceState:
 
 
 class Subjects:
-    """The registered ports by entity type."""
-
     def __init__(self, *ports: SubjectPort) -> None:
         self._ports: dict[str, SubjectPort] = {}
         for port in ports:
@@ -124,7 +105,6 @@ class Subjects:
 async def readers(
     session: AsyncSession, users: Collection[int], *, named: Iterable[UUID] = (), facts: SubjectFacts, state: str
 ) -> list[Caller]:
-    """Return those of some people, by key or by name, who may see a subject that stands in a state; two queries."""
     public_ids = await repository.user_public_ids(session, sorted(users)) if users else {}
     people = await identity.load_callers(session, sorted({*public_ids.values(), *named}))
     return [person for person in people.values() if facts.seen_by(person, state)]
@@ -133,33 +113,26 @@ async def readers(
 async def facts_of(
     session: AsyncSession, rows: Iterable[Instance], *, caller: Caller, subjects: Subjects
 ) -> dict[tuple[str, str], SubjectFacts]:
-    """
-    Return what a caller may see of what instances move, by entity type and id.
-
-    What the caller may not know of is not there, nor what is of a kind that nobody has registered.
-    """
-    wanted: dict[str, list[str]] = {}
+    """Return the facts that the caller may see, by entity type and id; types without a port are left out."""
+    ids_by_type: dict[str, list[str]] = {}
     for row in rows:
         if row.entity_type in subjects:
-            wanted.setdefault(row.entity_type, []).append(row.entity_id)
+            ids_by_type.setdefault(row.entity_type, []).append(row.entity_id)
     facts: dict[tuple[str, str], SubjectFacts] = {}
-    for kind in sorted(wanted):
-        found = await subjects.port(kind).facts(session, caller=caller, entity_ids=wanted[kind])
-        facts |= {(kind, key): one for key, one in found.items()}
+    for entity_type in sorted(ids_by_type):
+        visible = await subjects.port(entity_type).facts(session, caller=caller, entity_ids=ids_by_type[entity_type])
+        facts |= {(entity_type, key): subject for key, subject in visible.items()}
     return facts
 
 
 async def seen(ctx: RequestContext, session: AsyncSession, row: Instance, *, subjects: Subjects) -> SubjectFacts | None:
-    """Return what one instance moves, None for what the caller may not know of."""
     return (await facts_of(session, [row], caller=ctx.caller, subjects=subjects)).get((row.entity_type, row.entity_id))
 
 
 async def find_instance(
     ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
 ) -> InstanceState:
-    """
-    :raises NotFound: when there is none, or the caller may not see what it moves
-    """
+    """:raises NotFound: when there is none, or the caller may not see its subject"""
     row = await repository.instance(session, public_id)
     facts = await seen(ctx, session, row, subjects=subjects) if row is not None else None
     if row is None or facts is None:

@@ -1,9 +1,4 @@
-"""
-Counts, times and logs every attempted transition (REQ-WFL-15), whatever becomes of it.
-
-A repetition that is shown what was done is no attempt; nor is a request for an instance that the caller may not know of,
-which has no workflow to be counted under.
-"""
+"""Counts, times and logs every attempted transition, but no repetition (REQ-WFL-15)."""
 
 from uuid import UUID
 
@@ -50,13 +45,12 @@ def outcome_of(error: BaseException | None) -> str:
 
 
 def count_unread(error: Exception) -> None:
-    """Count an attempt that the database was away to name, unless it was counted further in."""
+    """Count an attempt whose instance the database could not return, unless `report` counted it."""
     if not hasattr(error, "__notes__"):
         TRANSITIONS.labels("unknown", "other", "system_error").inc()
 
 
 def report(request: TransitionRequest, milliseconds: float, error: Exception | None = None) -> None:
-    """Count and log an attempt after its commit or its failure, and the automatic steps that its commit contains."""
     outcome, code, action = outcome_of(error), request.workflow_code, request.command.action
     if outcome == "system_error" and error is not None:
         error.add_note(f"Counted as a failed step of {code}.")
@@ -67,9 +61,9 @@ def report(request: TransitionRequest, milliseconds: float, error: Exception | N
     if not steps:
         to = request.seen_state if error is None else None
         _log_step(request, action, (request.seen_state, to), user, outcome, milliseconds)
-    for place, taken in enumerate(steps):
+    for position, taken in enumerate(steps):
         step = taken.step
-        if place:  # automatic: its time is that of the commit, which is counted once
+        if position:  # automatic: the commit is timed once
             action, user = step.action, taken.after.caller.public_id
             TRANSITIONS.labels(code, action, outcome).inc()
         _log_step(request, action, (step.state, step.next_state), user, outcome, milliseconds)

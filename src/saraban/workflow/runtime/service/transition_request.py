@@ -1,6 +1,4 @@
-"""
-What a client asks of an instance, what is known of the instance while it is decided, and what was done.
-"""
+"""The request for one instance, its decision and the step that was taken."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -57,11 +55,11 @@ class StaleInstance(Stale):
 @dataclass(frozen=True, slots=True)
 class Command:
     """
-    What a client asks for; nothing in it says who asks.
+    The content of a request, without its caller.
 
-    :param client_version_no: the `versionNo` the client saw; when it is old the answer is 409
-    :param if_match: version numbers from `If-Match`; when none is the present one the answer is 412
-    :param on_behalf_of: the person in whose place the caller means to act; the caller themselves for their own right alone
+    :param client_version_no: answered with 409 unless it is the present version
+    :param if_match: versions of `If-Match`, answered with 412 unless one is the present version
+    :param on_behalf_of: the delegator; the caller's own id excludes delegated rights
     """
 
     action: str
@@ -90,7 +88,6 @@ class Command:
 
     @classmethod
     def answering(cls, order: BranchAnswerIn, if_match: frozenset[str] | None = None) -> "Command":
-        """Return the command of an answer in a review: its code is the answer, its versions are the branch's."""
         files, version = tuple(order.attachment_public_ids), order.client_version_no
         items = _item_results(order.payload.item_results)
         return cls(ANSWER, order.comment or None, {}, files, version, if_match, order.answer, order.on_behalf_of, items)
@@ -100,25 +97,22 @@ class Command:
         return self.client_version_no is not None or self.if_match is not None
 
 
-def _item_results(said: Sequence[ItemResultIn]) -> tuple[ItemResult, ...]:
-    return tuple(ItemResult(one.public_id, one.response_code, one.comment or None) for one in said)
+def _item_results(results: Sequence[ItemResultIn]) -> tuple[ItemResult, ...]:
+    return tuple(ItemResult(result.public_id, result.response_code, result.comment or None) for result in results)
 
 
 def item_details(command: Command) -> dict[str, Json]:
     if not command.item_results:
         return {}
-    said = [
-        {"publicId": str(one.public_id), "responseCode": one.response_code, "comment": one.comment}
-        for one in command.item_results
+    results: list[Json] = [
+        {"publicId": str(result.public_id), "responseCode": result.response_code, "comment": result.comment}
+        for result in command.item_results
     ]
-    return {"itemResults": said}
+    return {"itemResults": results}
 
 
 def check_payload(command: Command, held: InstanceState) -> None:
-    """
-    :raises Invalid: at the first name that would read like the server's own word about who acts, and at answers to items of what
-        carries none, or while they are still put together
-    """
+    """:raises Invalid: for a reserved name; for answers to items before submission or without items"""
     if command.item_results and not held.facts.carries_items:
         th, en = "เอกสารนี้ไม่มีรายการให้ตอบ", "This document carries no items to answer."
         raise invalid("/payload/itemResults", "not_for_this", th, en)
@@ -147,9 +141,9 @@ def check_version(command: Command, version_no: int) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldInstance(InstanceState):
     """
-    An instance under its row lock, at the version that the client named, with what a decision needs.
+    An instance under its row lock.
 
-    :param seat: in whose place the caller acts, None in their own right
+    :param seat: the delegator
     """
 
     port: SubjectPort
@@ -170,24 +164,21 @@ def behalf_of(held: HeldInstance) -> dict[str, int | str | None]:
 
 
 def acting_organization(held: HeldInstance) -> int | None:
-    """Return for which organization a step is taken: the person's own, unless it awaits another one that they act for."""
+    """Return the actor's own organization, unless the step awaits another one they act for."""
     acting, state = held.seat or held.caller, held.row.current_state
-    if state not in held.definition.states:  # an end, or a state that a migration leaves behind
+    if state not in held.definition.states:  # an end, or a state that a migration removed
         return acting.organization_id
-    asked = assignees_of(held.definition, state, held.facts).organizations & acting.organization_ids
-    return min(asked) if asked and acting.organization_id not in asked else acting.organization_id
+    awaited = assignees_of(held.definition, state, held.facts).organizations & acting.organization_ids
+    return min(awaited) if awaited and acting.organization_id not in awaited else acting.organization_id
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
     """
-    What is recorded of a step besides, where it is no ordinary one.
-
-    :param audited: the action of the audit row
-    :param details: what the history row and the audit row say besides
-    :param values: further columns of the instance, written by the same compare-and-set
-    :param applies: False for a step that leaves the instance in its state, of which the subject need not hear
-    :param asks: the one person who is asked because of it, where nobody else is asked anew
+    :param details: of the history and the audit entry
+    :param values: columns of the instance, saved by the same compare-and-set
+    :param applies: False for a step that leaves the subject unchanged
+    :param asks: key of the only user whom the step asks
     """
 
     audited: str = "workflow.transition"
@@ -204,10 +195,8 @@ ORDINARY = StepRecord()
 @dataclass(frozen=True, slots=True)
 class Decision:
     """
-    What a request does to one instance.
-
-    :param step: to be written; None where the policy has written all that there is
-    :param receipt: of what was done, where that is no step
+    :param step: None if the policy has saved everything
+    :param receipt: required without a step
     """
 
     held: HeldInstance
@@ -220,11 +209,10 @@ class Decision:
 @dataclass(slots=True)
 class StepTaken:
     """
-    A step on its way into the database, at the moment at which it is taken.
+    A step while it is saved.
 
-    :param record: with the rules by which its state is entered
-    :param after: its instance after the step
-    :param waiting: whom the instance waits for after the step
+    :param after: the instance after the step
+    :param waiting: its assignees after the step
     :param key: of its history
     """
 
@@ -241,11 +229,9 @@ class StepTaken:
 @dataclass(frozen=True, slots=True)
 class Transitioned:
     """
-    What a request has done to an instance.
-
-    :param taken: the steps that the commit contains: the requested one, then the automatic ones
-    :param after: the instance after them; None for a repetition
-    :param waiting: whom the instance waits for then, as far as that was read
+    :param taken: the requested step, then the automatic ones
+    :param after: None for a repetition
+    :param waiting: the assignees, if they were read
     """
 
     instance_id: UUID
@@ -258,15 +244,10 @@ class Transitioned:
 @dataclass(slots=True, eq=False)
 class TransitionRequest:
     """
-    One request for one instance.
-
-    :param is_known: the definition has the action; others are not counted by name, so that clients cannot make up labels
-    :param seen_state: where the instance was when the request met it
-    :param seen_version: of the instance when the request arrived, as far as a request under way had read it: without a
-        version from the client it tells a lost race from an action out of place
-    :param read_version: of the instance as this very request read it
-    :param is_visible: the caller may see the instance; only then a refusal is counted as an attempt
-    :param done: by the latest run of its transaction
+    :param is_known: the definition has the action; other names are no metric labels
+    :param seen_version: the version when the request arrived, if a concurrent request had read it: tells a lost race
+    :param is_visible: otherwise a refusal is not counted
+    :param done: by the latest attempt of its transaction
     """
 
     ctx: RequestContext
@@ -283,28 +264,23 @@ class TransitionRequest:
 
 
 class DecisionPolicy(ABC):
-    """
-    How the requests of one endpoint are decided.
-
-    :param path: the last part of the endpoint's address, without an id
-    """
+    """:param path: the last part of the endpoint's address, without an id"""
 
     path: ClassVar[str]
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What the request contains besides its command."""
         return {}
 
     @abstractmethod
     async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
         """
-        Decide what a request does to an instance under its row lock, and write what comes before the step.
+        Decide under the row lock, and save everything that comes before the step.
 
-        :raises DomainError: nothing may be committed
+        :raises DomainError: the transaction must be rolled back
         """
 
     def operation(self, ctx: RequestContext, instance_id: UUID, command: Command) -> Operation:
         # A client that repeats a request may have refreshed its If-Match.
-        payload = {one.name: getattr(command, one.name) for one in fields(command) if one.name != "if_match"}
+        payload = {part.name: getattr(command, part.name) for part in fields(command) if part.name != "if_match"}
         return Operation.of(ctx, f"POST /workflow/instances/{instance_id}/{self.path}", payload | dict(self.details))

@@ -1,8 +1,4 @@
-"""
-Transitions: each is one transaction, under the row lock of its instance (REQ-WFL-02, decision 61).
-
-Correct without Redis: the row lock and the compare-and-set of `version_no` decide every race.
-"""
+"""Transitions: each is one transaction under the row lock of its instance (REQ-WFL-02, decision 61)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -42,14 +38,10 @@ from saraban.workflow.runtime.service.transition_request import (
 
 
 class ByRight(DecisionPolicy):
-    """A step in the caller's own right, or in the place of a person who has delegated it."""
-
     path = "transitions"
 
     async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
-        """
-        :raises TransitionNotPossible, ActionForbidden, ConditionNotMet, Invalid: when it is not what the caller asks for
-        """
+        """:raises TransitionNotPossible, ActionForbidden, ConditionNotMet, Invalid: the step is refused"""
         await check_running(session, held, request)
         held, step = await _advance(session, held, request.command)
         return Decision(held, step, request.command)
@@ -59,33 +51,31 @@ BY_RIGHT = ByRight()
 
 
 class Transitions:
-    """The door of every change to a running instance; one of a process."""
-
     def __init__(self, db: Database, subjects: Subjects, idempotency: Idempotency) -> None:
         self._db, self._subjects, self._idempotency = db, subjects, idempotency
-        self._under_way: dict[UUID, list[TransitionRequest]] = {}  # by instance
+        self._concurrent: dict[UUID, list[TransitionRequest]] = {}  # by instance
 
     async def take(
         self, ctx: RequestContext, *, public_id: UUID, command: Command, policy: DecisionPolicy = BY_RIGHT
     ) -> Transitioned:
         """
-        Do what is asked of one instance, once for a key; committed when it returns.
+        Run one request for an instance, once for an idempotency key; committed when it returns.
 
         :raises NotFound: when the caller may not see the instance; a repetition is refused by `show`
         :raises Invalid: for a reserved name in the payload
         :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
         """
         request = TransitionRequest(ctx, public_id, command, policy)
-        under_way = self._under_way.setdefault(public_id, [])
-        # It is meant for the version that those under way have read: their steps are not committed yet.
-        request.seen_version = max((each.read_version for each in under_way), default=0)
-        under_way.append(request)
+        concurrent = self._concurrent.setdefault(public_id, [])
+        # The request was made for the version that uncommitted requests have read.
+        request.seen_version = max((each.read_version for each in concurrent), default=0)
+        concurrent.append(request)
         try:
             return await self._take(request)
         finally:
-            under_way.remove(request)
-            if not under_way:
-                del self._under_way[public_id]
+            concurrent.remove(request)
+            if not concurrent:
+                del self._concurrent[public_id]
 
     async def _take(self, request: TransitionRequest) -> Transitioned:
         started = stopwatch()
@@ -103,14 +93,10 @@ class Transitions:
         return request.done
 
     async def step(self, request: TransitionRequest, session: AsyncSession) -> Receipt:
-        """
-        Lock the instance, decide and write, in the session's transaction.
-
-        :raises NotFound: when there is none, or the caller may not see what it moves
-        """
+        """:raises NotFound: when there is none, or the caller may not see its subject"""
         locked = await repository.lock_instance(session, request.instance_id, wait=False)
         if locked is None and (row := await repository.instance(session, request.instance_id)) is not None:
-            # Another transaction holds it: what that leaves behind is not what this request is meant for.
+            # Another transaction holds the lock: this request was made for the version before it.
             self._record_read(request, row, await definitions.load(session, row.definition_id))
             locked = await repository.lock_instance(session, request.instance_id)
         held = await hold(request.ctx, session, locked, subjects=self._subjects)
@@ -121,19 +107,19 @@ class Transitions:
         return request.done.receipt
 
     def _record_read(self, request: TransitionRequest, row: Instance, definition: Definition) -> None:
-        """Record what a request read of its instance: its version counts for those under way that have read none, too."""
+        """Record the version that a request read, for concurrent requests that have read none, too."""
         action = request.command.action
         request.is_known = action in definition.actions or action in interventions.WORDS
         request.workflow_code, request.seen_state = definition.code, request.seen_state or row.current_state
         request.read_version = row.version_no
-        for each in (request, *self._under_way.get(row.id, ())):
+        for each in (request, *self._concurrent.get(row.id, ())):
             each.seen_version = each.seen_version or row.version_no
 
     async def show(self, ctx: RequestContext, done: Transitioned) -> Envelope:
         """
-        Return an instance after what was done to it: for the first request as it was then, for a repetition as it is now.
+        Return an instance after a request: as it was then, or for a repetition as it is now.
 
-        :raises NotFound: when the caller of a repetition may not see any more what it moves
+        :raises NotFound: when the caller of a repetition may not see its subject any more
         """
         after = done.after
         if after is None:
@@ -149,11 +135,7 @@ class Transitions:
 async def hold(
     ctx: RequestContext, session: AsyncSession, locked: LockedInstance | None, *, subjects: Subjects
 ) -> HeldInstance:
-    """
-    Read what a locked instance moves.
-
-    :raises NotFound: when there is no instance, or the caller may not see what it moves
-    """
+    """:raises NotFound: when there is no instance, or the caller may not see its subject"""
     facts = await seen(ctx, session, locked.row, subjects=subjects) if locked is not None else None
     if locked is None or facts is None:
         raise NotFound("There is no such workflow instance, or the caller may not see what it moves.")
@@ -173,37 +155,36 @@ async def check_running(session: AsyncSession, held: HeldInstance, request: Tran
         raise TransitionNotPossible("Somebody else moved the instance first.", raced=True)
     if row.status != InstanceStatus.ACTIVE:
         raise TransitionNotPossible(
-            f"The instance is {row.status.lower()}.", raced=await _just_done(session, row, command)
+            f"The instance is {row.status.lower()}.", raced=await _was_just_taken(session, row, command)
         )
 
 
 async def _advance(session: AsyncSession, held: HeldInstance, command: Command) -> tuple[HeldInstance, Step]:
-    """Own right first; who has delegated the step is read only when that does not suffice."""
-    facts = _facts(held, command)
-    here = (held.definition, held.row.current_state, command.action)
+    facts = _decision_facts(held, command)
+    position = (held.definition, held.row.current_state, command.action)
     seats: tuple[Caller, ...] = ()
     try:
         if command.on_behalf_of in {None, held.caller.public_id}:
             try:
-                return held, decisions.advance(*here, facts)
+                return held, decisions.advance(*position, facts)
             except decisions.ActionForbidden:
                 if command.on_behalf_of is not None:
                     raise
         code, project = held.definition.code, held.facts.scope.project
         seats = tuple(await delegators_of(held.ctx, session, workflow_code=code, project_id=project))
-        theirs = delegation.chosen(*here, facts, seats, named=command.on_behalf_of)
-        return replace(held, seat=theirs.caller, seats=seats), decisions.advance(*here, theirs)
+        delegated = delegation.chosen(*position, facts, seats, named=command.on_behalf_of)
+        return replace(held, seat=delegated.caller, seats=seats), decisions.advance(*position, delegated)
     except TransitionNotPossible as error:
-        error.raced = await _just_done(session, held.row, command)
+        error.raced = await _was_just_taken(session, held.row, command)
         raise
     except decisions.ActionForbidden:
-        everybody = (facts, *(delegation.in_place_of(facts, seat) for seat in seats))
-        if await _was_allowed(session, held, command, everybody):
+        all_facts = (facts, *(delegation.in_place_of(facts, seat) for seat in seats))
+        if await _was_allowed(session, held, command, all_facts):
             raise TransitionNotPossible("The step this was meant for has been taken.", raced=True) from None
         raise
 
 
-def _facts(held: HeldInstance, command: Command) -> decisions.Facts:
+def _decision_facts(held: HeldInstance, command: Command) -> decisions.Facts:
     row = held.row
     return decisions.Facts(
         held.caller,
@@ -217,22 +198,19 @@ def _facts(held: HeldInstance, command: Command) -> decisions.Facts:
     )
 
 
-async def _just_done(session: AsyncSession, row: Instance, command: Command) -> bool:
-    last = await repository.latest_step(session, row.id)
-    return last is not None and last.action == command.action
+async def _was_just_taken(session: AsyncSession, row: Instance, command: Command) -> bool:
+    latest = await repository.latest_step(session, row.id)
+    return latest is not None and latest.action == command.action
 
 
 async def _was_allowed(
-    session: AsyncSession, held: HeldInstance, command: Command, everybody: Iterable[decisions.Facts]
+    session: AsyncSession, held: HeldInstance, command: Command, all_facts: Iterable[decisions.Facts]
 ) -> bool:
-    """
-    Whether the caller could have done this one step earlier. Then it is a lost race or a second click, not a
-    trespass; a client that names the present version has seen this step and gets the plain refusal.
-    """
+    """Return whether the caller could have acted one step earlier: a lost race or a second click."""
     if command.names_a_version:
         return False
-    last = await repository.latest_step(session, held.row.id)
-    if last is None or last.from_state not in held.definition.states:
+    latest = await repository.latest_step(session, held.row.id)
+    if latest is None or latest.from_state not in held.definition.states:
         return False
-    before = held.definition.states[last.from_state].on.get(command.action)
-    return before is not None and any(decisions.permitted(before.require, facts) for facts in everybody)
+    transition = held.definition.states[latest.from_state].on.get(command.action)
+    return transition is not None and any(decisions.permitted(transition.require, facts) for facts in all_facts)
