@@ -1,1 +1,1 @@
-"""One search over everything that is registered: documents, circulations and drawings, as far as its reader may see them."""
+"""Search in all that a caller may see, and the upkeep of its index."""

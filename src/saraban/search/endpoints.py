@@ -1,4 +1,4 @@
-"""`/search`: one question to everything."""
+"""`/search`: search over all kinds of documents."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final
@@ -30,17 +30,17 @@ _KINDS: Final = {kind.path: kind for kind in SearchKind}
 @router.get("/search", summary="Find documents, circulations and drawings")
 async def find(ctx: Context, session: ReadSession, asked: Annotated[SearchAsked, Query()]) -> SearchAnswer:
     """
-    Inside Thai words, whatever the order of the words; only what the caller may see is found and counted. A page has 20, and
-    the first 10,000 can be paged through: look for more words to find what is further behind.
+    Words match in any order, also inside Thai words; only entries that the caller may see are found and counted. A page
+    has 20, and paging ends at 10,000 matches: add words to reach older ones.
     """
     question = question_of(asked)
-    found = await search(ctx, session, question)
+    result = await search(ctx, session, question)
     return SearchAnswer(
-        items=[_item(one) for one in found.items],
-        facets=found.facets,
-        approximate_count=found.count,
-        is_complete=found.is_whole,
-        next_cursor=str(found.following) if found.following else None,
+        items=[_item_out(item) for item in result.items],
+        facets=result.facets,
+        approximate_count=result.count,
+        is_complete=result.is_whole,
+        next_cursor=str(result.following) if result.following else None,
     )
 
 
@@ -49,18 +49,18 @@ async def suggestions(
     ctx: Context, session: ReadSession, q: Annotated[str, Query(max_length=500, examples=["RFA-TER"])]
 ) -> SuggestionsAnswer:
     """
-    Up to six documents as the search finds them, and up to four people whose name has each word, of those by whom the caller
-    can filter registers. What the search refuses, such as a single letter, has no suggestions.
+    Up to six documents as the search finds them, and up to four people whose name contains every word, of those that
+    the caller can filter registers by. A query that the search refuses, such as a single letter, has no suggestions.
     """
-    found = await suggest(ctx, session, q)
+    result = await suggest(ctx, session, q)
     return SuggestionsAnswer(
         documents=[
             SuggestedDocument(
                 kind=one.kind.path, public_id=one.public_id, document_number=one.number, subject=_text_of(one.subject)
             )
-            for one in found.documents
+            for one in result.documents
         ],
-        people=[SuggestedPerson(public_id=one.public_id, name=one.display_name) for one in found.people],
+        people=[SuggestedPerson(public_id=one.public_id, name=one.display_name) for one in result.people],
     )
 
 
@@ -80,15 +80,15 @@ def question_of(asked: SearchAsked) -> SearchQuestion:
     )
 
 
-def _item(one: FoundItem) -> SearchItem:
+def _item_out(item: FoundItem) -> SearchItem:
     return SearchItem(
-        kind=one.kind.path,
-        public_id=one.public_id,
-        document_number=one.number,
-        subject=_text_of(one.subject),
-        snippet=_marked(one.snippet or one.subject),
-        project=ProjectCode(public_id=one.project_public_id, project_code=one.project_code),
-        date=one.day,
+        kind=item.kind.path,
+        public_id=item.public_id,
+        document_number=item.number,
+        subject=_text_of(item.subject),
+        snippet=_marked_text(item.snippet or item.subject),
+        project=ProjectCode(public_id=item.project_public_id, project_code=item.project_code),
+        date=item.day,
     )
 
 
@@ -96,5 +96,5 @@ def _text_of(pieces: Sequence[Piece]) -> str:
     return "".join(piece.text for piece in pieces)
 
 
-def _marked(pieces: Sequence[Piece]) -> str:
+def _marked_text(pieces: Sequence[Piece]) -> str:
     return "".join(f"«{piece.text}»" if piece.is_marked else piece.text for piece in pieces)

@@ -1,4 +1,4 @@
-"""The search, in and out."""
+"""JSON shapes of the search."""
 
 from datetime import date
 from typing import Annotated, Literal
@@ -21,7 +21,9 @@ KindPath = Literal[
 
 
 class SearchAsked(Schema):
-    """What is looked for; `q` takes words in any order, `"phrases"`, `-exclusions` and conditions such as `from:` and `due:<7d`."""
+    """
+    A query. `q` takes words in any order, `"phrases"`, `-exclusions` and conditions such as `from:` and `due:<7d`.
+    """
 
     q: Annotated[str, Field(min_length=1, max_length=500, examples=["เสาเข็ม from:คคง. -ยกเลิก"])]
     kind: KindPath | None = None
@@ -33,7 +35,7 @@ class SearchAsked(Schema):
     sort: Literal["newest", "best"] = "newest"
     facets: bool = Field(
         default=True,
-        description="Whether matches are counted by what they are: the first page is there sooner without.",
+        description="Count matches by kind, status, type, party and year; the first page is faster without.",
     )
     cursor: Annotated[str, Field(pattern=r"^\d{1,4}$", max_length=4)] | None = None
 
@@ -51,14 +53,14 @@ class SuggestedPerson(Schema):
 
 
 class SuggestionsAnswer(Schema):
-    """Of documents those come first whose number has what was typed."""
+    """Documents whose number contains the text come first."""
 
     documents: list[SuggestedDocument] = Field(max_length=6)
     people: list[SuggestedPerson] = Field(max_length=4)
 
 
 class SearchItem(Schema):
-    """Something that was found. In `snippet` what was looked for stands between « and »."""
+    """A match. In `snippet` the matched words are between « and »."""
 
     kind: KindPath = Field(examples=["rfas"])
     public_id: UUID
@@ -70,7 +72,7 @@ class SearchItem(Schema):
 
 
 class FacetAnswer(Schema):
-    """How many of what was found have a value; `name` in English, or as it was written when there is no English."""
+    """The number of matches with a value; `name` is English, or the original name if there is no English one."""
 
     value: str = Field(examples=["APPROVED"])
     count: int
@@ -80,8 +82,8 @@ class FacetAnswer(Schema):
 
 class SearchFacets(Schema):
     """
-    The first 10,000 matches by kind, status, type, party (who wrote or received them) and year of entry. Of status, type and
-    party the 20 most frequent; their values can be asked for as `status`, `type:` and `party`.
+    The newest 10,000 matches by kind, status, type, party (sender or recipient) and year of entry. Status, type and
+    party have the 20 most frequent values; the filters `status` and `party` and the condition `type:` accept them.
     """
 
     kind: list[FacetAnswer]
@@ -93,7 +95,7 @@ class SearchFacets(Schema):
 
 class SearchAnswer(Schema):
     items: list[SearchItem]
-    facets: SearchFacets | None = Field(description="None where `facets=false` asked for none, and on later pages.")
-    approximate_count: int = Field(description="Exact up to 200; 201 says that there are more.")
-    is_complete: bool = Field(description="False while the index of the server is being built.")
+    facets: SearchFacets | None = Field(description="Null with `facets=false`, and on later pages.")
+    approximate_count: int = Field(description="Exact up to 200; 201 means more.")
+    is_complete: bool = Field(description="False while the server builds its index.")
     next_cursor: str | None

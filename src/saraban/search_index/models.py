@@ -1,4 +1,4 @@
-"""The queue of changes for the search index, and the nodes that follow it."""
+"""The queue of changes, and the nodes that follow it."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,13 +10,7 @@ from saraban.kit.db import Base
 
 
 class SearchChange(Base):
-    """
-    A changed document, circulation or drawing, or a renamed organization or person.
-
-    Rows stay until every node has read them. No `id` is reused.
-
-    :param kind: a value of `SearchKind` or `NameOf`
-    """
+    """Rows stay until every node has read them. `kind` is a value of `SearchKind` or `NameOf`."""
 
     __tablename__ = "search_changes"
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)

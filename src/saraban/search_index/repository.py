@@ -1,4 +1,4 @@
-"""Reads and writes of the queue of changes and its nodes."""
+"""The queue of changes and its nodes."""
 
 from collections.abc import Collection, Iterable
 from datetime import timedelta
@@ -21,11 +21,7 @@ _changes, _nodes = table_of(SearchChange), table_of(SearchNode)
 
 
 async def note_changes(session: AsyncSession, kind: int, public_ids: Iterable[UUID]) -> None:
-    """
-    Queue entries for every node; the transaction's commit makes them visible.
-
-    :param kind: a value of `SearchKind` or `NameOf`
-    """
+    """:param kind: a value of `SearchKind` or `NameOf`"""
     if rows := [{"kind": int(kind), "head_uuid": public_id} for public_id in public_ids]:
         await session.execute(sa.insert(_changes), rows)
 
@@ -38,14 +34,13 @@ def _queue_statement(kind: int, heads: sa.Table) -> sa.Insert:
 
 
 async def note_keys(session: AsyncSession, kind: int, heads: sa.Table, keys: Collection[int]) -> None:
-    """Queue entries by their keys in the table `heads`."""
     await session.execute(_queue_statement(kind, heads), {"keys": list(keys)})
 
 
 async def queue_renamed(
     session: AsyncSession, *, organizations: Collection[UUID] = (), people: Collection[UUID] = ()
 ) -> None:
-    """Queue all entries that contain names of these; for the transaction that changes the names."""
+    """Call it in the transaction that changes the names."""
     await note_changes(session, NameOf.ORGANIZATION, organizations)
     await note_changes(session, NameOf.PERSON, people)
 
@@ -62,12 +57,12 @@ async def changes_after(session: AsyncSession, position: int, *, limit: int | No
 
 
 async def read_position(session: AsyncSession, node: UUID) -> int | None:
-    """Return a node's position; None for a node that is unknown or was absent for too long."""
+    """None for a node that is unknown or was absent for too long."""
     return await session.scalar(sa.select(_nodes.c.position).where(_nodes.c.id == node))
 
 
 async def add_node(node: UUID, session: AsyncSession) -> int:
-    """Add a node that starts to build its index; return its position, below the `id` of every open transaction."""
+    """Return its position, which no open transaction's `id` precedes."""
     position = await session.scalar(sa.select(sa.func.max(_nodes.c.position))) or 0
     await session.execute(sa.insert(_nodes).values(id=node, position=position, seen_at=_CLOCK.now()))
     return position
@@ -78,7 +73,7 @@ async def remove_node(node: UUID, session: AsyncSession) -> None:
 
 
 async def record_position(node: UUID, session: AsyncSession, position: int) -> bool:
-    """Save a node's position, delete changes that every node has read; return whether the node exists."""
+    """Also delete changes that every node has read; False for an unknown node."""
     now = _CLOCK.now()
     saved = await session.execute(sa.update(_nodes).where(_nodes.c.id == node).values(position=position, seen_at=now))
     if saved.rowcount == 0:  # type: ignore[attr-defined]

@@ -1,8 +1,7 @@
 """
-Edited formats: drafts, parsing for an editor, and collisions.
+Drafts, parsing for an editor, and collisions of formats.
 
-Each template becomes a small automaton over characters; two formats collide when both accept some text. Saving such a
-format warns and names the other (REQ-FMT-11).
+Each template becomes an automaton over characters; two formats collide when both accept some text (REQ-FMT-11).
 """
 
 from collections import deque
@@ -83,7 +82,7 @@ class FormatInUse(DomainError):
 
 
 class FormatTarget(NamedTuple):
-    """A type of a project, or documents with certain codes; without a type, the project's default."""
+    """Without a type, the project's default."""
 
     project_public_id: UUID
     type_code: str | None = None
@@ -146,10 +145,7 @@ class SeriesPrinter:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
-    """
-    :param start: from 0; `end` is exclusive
-    :param token: the token's name; None for literal text and invalid tokens
-    """
+    """`start` is inclusive, `end` exclusive; `token` is None for literal text and invalid tokens."""
 
     start: int
     end: int
@@ -160,11 +156,7 @@ class TemplatePiece:
 
 @dataclass(frozen=True, slots=True)
 class ParsedTemplate:
-    """
-    :param text: the folded template, which positions refer to
-    :param template: None with any fault
-    :param faults: of the pieces; of the template if every piece is valid
-    """
+    """:param text: the folded template, which positions refer to"""
 
     text: str
     pieces: tuple[TemplatePiece, ...]
@@ -173,7 +165,7 @@ class ParsedTemplate:
 
 
 def parse_template(text: str, *, drawing: bool = False, pointer: str = "/template") -> ParsedTemplate:
-    """Parse a template without raising; faults are part of the result."""
+    """Raise nothing; faults are part of the result."""
     folded = fold(text)
     pieces = tuple(_piece(folded, span, drawing=drawing, pointer=pointer) for span in part_spans(folded))
     faults = tuple(piece.fault for piece in pieces if piece.fault is not None)
@@ -197,7 +189,7 @@ def _piece(text: str, span: tuple[int, int], *, drawing: bool, pointer: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class TemplateShape:
-    """:param codes: codes that each token may print; a missing token prints the empty text"""
+    """:param codes: codes that each token may print"""
 
     template: Template
     codes: Mapping[str, frozenset[str]]
@@ -211,7 +203,7 @@ class TemplateShape:
         numbers: Mapping[tuple[str, str], frozenset[str]],
     ) -> Self:
         """
-        :param target: the format's type, and its narrowing
+        :param target: type and narrowing of the format
         :param numbers: printed numbers by type and sub type
         """
         token_codes, (type_code, narrowing) = dict(codes), target
@@ -227,7 +219,7 @@ class TemplateShape:
 
 
 class _Automaton:
-    """States are integers; `edges[state]` lists (character class, next state); the last state accepts."""
+    """`edges[state]` lists (character class, next state); the last state accepts."""
 
     def __init__(self, shape: TemplateShape) -> None:
         self.edges: list[list[tuple[str, int]]] = [[]]
@@ -272,7 +264,7 @@ class _Automaton:
 
 
 def can_collide(left_shape: TemplateShape, right_shape: TemplateShape) -> bool:
-    """Return whether both formats could print some number; true for formats too large to compare."""
+    """Return True also for formats too large to compare."""
     left, right = _Automaton(left_shape), _Automaton(right_shape)
     seen = {(0, 0)}
     queue = deque(seen)

@@ -1,4 +1,4 @@
-"""Reads and locks of saved formats and their history."""
+"""Saved formats and their history."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -37,7 +37,6 @@ def _format_statement() -> AnySelect:
 async def formats_page(
     session: AsyncSession, *, project_ids: Sequence[int] | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
-    """Return the formats of these projects; None for all projects."""
     statement = _format_statement()
     if project_ids is not None:
         statement = statement.where(NumberFormat.project_id.in_(project_ids))
@@ -66,7 +65,7 @@ async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = 
 
 
 async def lock_format(session: AsyncSession, saved: NumberFormat) -> bool:
-    """Lock and reload a format; return False when it is deleted."""
+    """Lock and reload; False for a deleted format."""
     statement = (
         sa.select(NumberFormat)
         .where(NumberFormat.id == saved.id)
@@ -82,7 +81,6 @@ async def formats_of_project(session: AsyncSession, project_id: int) -> list[For
 
 
 async def format_audits(session: AsyncSession, saved: NumberFormat) -> Sequence[tuple[NumberAudit, str]]:
-    """Return the changes of a format, newest first, with user names."""
     statement = (
         sa.select(NumberAudit, User.username)
         .join(User, User.user_id == NumberAudit.user_id)
@@ -96,7 +94,7 @@ async def recent_series(
     session: AsyncSession, *, project_id: int, key: FormatKey, limit: int
 ) -> Sequence[tuple[int, Narrowing, PrintedCodes]]:
     """
-    Return the most recent counters that the format could number: type, codes that select the format, printed codes.
+    Return the most recent counters that the format could number: type, codes for the choice, printed codes.
 
     :param key: for the project's default, only counters of types without a format
     """
@@ -136,7 +134,6 @@ async def recent_series(
 
 
 async def number_issued_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:
-    """Return a number that this format has printed with one of its templates, if any."""
     # Older ledger rows have no format id; they match by template alone.
     is_printed = sa.or_(LedgerEntry.format_uuid == saved.public_id, LedgerEntry.format_source.is_(None))
     statement = sa.select(LedgerEntry.document_number).where(

@@ -1,4 +1,4 @@
-"""Number formats: reads, changes with audit (REQ-NUM-16), and previews of their effect."""
+"""Number formats: reads, audited changes (REQ-NUM-16), previews."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +65,7 @@ RFA = "RFA"
 
 
 async def versions_of(session: AsyncSession, number_format: NumberFormat) -> list[FormatVersionOut]:
-    """Return every version of a format, newest first, at least one."""
+    """Newest first, at least one."""
     rows = await repository.format_audits(session, number_format)
     versions = [_version(audit.new_value, audit.created_at, audit.reason, username) for audit, username in rows]
     if not rows:
@@ -107,7 +107,6 @@ def _version(
 async def list_formats(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
-    """Return the formats of one project, or of every project whose formats the caller may read."""
     visible: list[int] | None = None
     if project_public_id is not None:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
@@ -133,7 +132,7 @@ async def resolve_target(
     ctx: RequestContext, session: AsyncSession, target: FormatTarget
 ) -> tuple[ProjectRef, TypeRef | None, FormatKey]:
     """
-    Return project, type (None for the project's default) and key of a format.
+    Return project, type (None for the project's default) and key.
 
     :raises Forbidden: when the caller does not manage the project's formats
     :raises Invalid: for a type or a code that the project does not have
@@ -164,11 +163,7 @@ def narrowed_columns(narrowing: Narrowing) -> dict[str, str]:
 async def save_format(
     ctx: RequestContext, session: AsyncSession, target: FormatTarget, wanted: FormatDraft
 ) -> FormatRow:
-    """
-    Create or replace a format.
-
-    :raises Invalid: naming the field, also for a code that no contract of the project has
-    """
+    """:raises Invalid: naming the field, also for a code that no contract of the project has"""
     project, document_type, key = await resolve_target(ctx, session, target)
     template = checked_template(wanted, drawing=target.type_code == DRAWING)
     row = await repository.format_of(session, project_id=project.id, key=key)
@@ -218,23 +213,18 @@ async def change_format(
 
 
 async def _lock(session: AsyncSession, row: FormatRow) -> None:
-    """Lock the format, so that concurrent changes see each other."""
     if not await repository.lock_format(session, row.format):
         raise NotFound
 
 
 def _keep_continuous(old: NumberFormat) -> bool | None:
-    """Return False for numbering that continues across printed periods; otherwise None: the template decides."""
+    """False keeps continuous numbering; None lets the template decide."""
     is_continuous = not old.reset_sequence_yearly and stored_template(old.format_template).prints_period
     return False if is_continuous else None
 
 
 async def delete_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> None:
-    """
-    Delete a format that has never printed a number; the audit keeps its versions.
-
-    :raises FormatInUse: naming a number that it has printed
-    """
+    """:raises FormatInUse: naming a number that it has printed in any version"""
     row = await read_format(ctx, session, public_id=public_id)
     ctx.caller.require(MANAGE, Scope(project=row.project_id))
     await _lock(session, row)
@@ -248,11 +238,7 @@ async def delete_format(ctx: RequestContext, session: AsyncSession, *, public_id
 
 
 async def format_history(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> list[FormatVersionOut]:
-    """
-    Return the versions of a format, newest first, with user and reason.
-
-    :raises NotFound: also when the caller may not read that project's formats
-    """
+    """:raises NotFound: also when the caller may not read that project's formats"""
     row = await read_format(ctx, session, public_id=public_id)
     return await versions_of(session, row.format)
 
@@ -279,7 +265,7 @@ async def _apply_draft(
 async def _record_change(
     ctx: RequestContext, session: AsyncSession, row: FormatRow, old: str | None, new: str | None, reason: str | None
 ) -> None:
-    """Write the audit row, and make every allocator read the formats again."""
+    """Also make every allocator read the formats again."""
     await raise_versions(session, project_id=row.project_id)
     forget_resolutions(session)
     await insert_audit(
@@ -332,11 +318,7 @@ class FormatEffect:
 async def format_effect(
     ctx: RequestContext, session: AsyncSession, target: FormatTarget, wanted: FormatDraft
 ) -> FormatEffect:
-    """
-    Return the effect of saving a format, without saving it.
-
-    :raises Invalid: as `save_format`
-    """
+    """:raises Invalid: as `save_format`; nothing is saved"""
     project, document_type, key = await resolve_target(ctx, session, target)
     template = checked_template(wanted, drawing=target.type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
@@ -376,11 +358,7 @@ async def _sample_codes(
     key: FormatKey,
     keys: Collection[FormatKey],
 ) -> list[tuple[Sequence[FormatKey], PrintedCodes]]:
-    """
-    Return codes of the most recent counters, or of two organizations if there are none.
-
-    :param keys: of all formats; a counter that another format numbers is no example
-    """
+    """Codes of recent counters that this format numbers, else of any two organizations."""
     recent = await repository.recent_series(session, project_id=project.id, key=key, limit=_MOST_COUNTERS)
     candidates = [(matching_format_keys(type_id, document), codes) for type_id, document, codes in recent]
     samples = [candidate for candidate in candidates if next(fits for fits in candidate[0] if fits in keys) == key][
@@ -413,7 +391,7 @@ async def _sub_type_numbers(
 
 
 def _complete_codes(codes: PrintedCodes, organizations: list[str]) -> PrintedCodes:
-    """Add recipient and category, which counters of RFAs and drawings do not have."""
+    """Counters of RFAs have no recipient, those of drawings no category."""
     if codes.type == DRAWING:
         return replace(codes, category=min(DRAWING_CATEGORIES))
     if codes.type == RFA and not codes.recipient:
@@ -486,7 +464,7 @@ async def colliding_formats(session: AsyncSession, row: FormatRow) -> list[Forma
 
 
 def _have_separate_series(left: NumberFormat, right: NumberFormat) -> bool:
-    """Formats of the same text and reset share their series, so they cannot collide."""
+    """Formats of the same text and reset share their series and cannot collide."""
     return (left.format_template, left.reset_sequence_yearly) != (right.format_template, right.reset_sequence_yearly)
 
 

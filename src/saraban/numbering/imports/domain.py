@@ -1,4 +1,4 @@
-"""Columns and rows of a legacy register, and the checks of a row that need no database."""
+"""Columns and rows of a legacy register."""
 
 import re
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ _RUN = re.compile(r"[0-9]+")
 
 
 class RowCodes(NamedTuple):
-    """The part of a row that many rows share; it decides the series."""
+    """Shared by many rows; decides the series."""
 
     type: str
     originator: str
@@ -61,7 +61,7 @@ class RowCodes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LegacyRow:
-    """A well-formed row; `year` is A.D."""
+    """`year` is A.D."""
 
     number: str
     codes: RowCodes
@@ -101,9 +101,8 @@ def _parse_other_cells(
 
 def literal_template(number: str, sequence: int) -> Template | None:
     """
-    Return a template that prints exactly this number: literal, except the last figure that equals the sequence.
+    Make the last figure that equals the sequence `{SEQ}`, all else literal; None without such a figure.
 
-    :returns: None where no figure of the number is the sequence
     :raises TemplateInvalid: for a character that a number cannot contain
     """
     matches = [match for match in _RUN.finditer(number) if len(match[0]) <= 9 and int(match[0]) == sequence]

@@ -12,7 +12,6 @@ from saraban.numbering.series.models import LEDGER, RENDERINGS, NumberImport
 
 
 async def unfinished_import(session: AsyncSession, *, project_id: int, sha256: str) -> NumberImport | None:
-    """Return an interrupted import of the same file at a terminal."""
     return await session.scalar(
         sa.select(NumberImport)
         .where(
@@ -28,7 +27,7 @@ async def unfinished_import(session: AsyncSession, *, project_id: int, sha256: s
 async def numbers_in_ledger(
     session: AsyncSession, *, project_id: int, register: str, bases: Sequence[str], numbers: Sequence[str]
 ) -> tuple[dict[str, UUID], frozenset[str]]:
-    """:returns: request token by base number in the ledger, and those of `numbers` or `bases` ever printed"""
+    """:returns: request token by base number, and the numbers that were ever printed"""
     base_numbers = sa.select(LEDGER.c.base_number_key, LEDGER.c.token).where(
         LEDGER.c.project_id == project_id,
         LEDGER.c.base_number_key.in_({*bases, *numbers}),

@@ -1,1 +1,1 @@
-"""Issue numbers: plan, allocate, reserve, state by hand; and what happens to a number afterwards."""
+"""Issue of numbers, and operations on issued numbers."""

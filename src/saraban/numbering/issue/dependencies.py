@@ -1,4 +1,4 @@
-"""Dependencies of numbering endpoints: allocator, rate limits, and the route that records refusals."""
+"""Dependencies of numbering endpoints."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -42,11 +42,7 @@ class RateLimited(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class NumberRateLimits:
-    """
-    Operations per minute; 0 means no limit.
-
-    :param looks: previews and reads per account
-    """
+    """Operations per minute; 0 means no limit. `looks`: previews and reads per account."""
 
     limiter: RateLimiter
     user: int
@@ -55,11 +51,7 @@ class NumberRateLimits:
     looks: int
 
     async def draw(self, ctx: RequestContext) -> RateLimitResult | None:
-        """
-        Count an issued number; an account with its own limit has no other limit.
-
-        :returns: None for an exempt account
-        """
+        """Count a number; an account's own limit replaces the others. None for an exempt account."""
         account = str(ctx.caller.public_id)
         if ctx.caller.draws_per_minute is not None:
             rules = [RateLimitRule("account", account, ctx.caller.draws_per_minute)]
@@ -72,7 +64,7 @@ class NumberRateLimits:
         return await self._take(rules)
 
     async def look(self, ctx: RequestContext) -> RateLimitResult | None:
-        """Count a preview or a read; these spend no issue quota. Exempt accounts are exempt here too."""
+        """Count a preview or a read, which spends no issue quota."""
         if ctx.caller.draws_per_minute == 0:
             return None
         return await self._take([RateLimitRule("looks", str(ctx.caller.public_id), self.looks)])
@@ -108,7 +100,7 @@ Numbers = Annotated[NumberServices, Depends(number_services)]
 
 async def limit_issuing(request: Request) -> None:
     """
-    Count a request for a number before anything is read or locked (REQ-OPS-01); a repeated key counts too.
+    Count a request before anything is read or locked (REQ-OPS-01); a repeated key counts too.
 
     :raises RateLimited: with the seconds to wait; no number is issued
     """
@@ -135,7 +127,7 @@ READ_LIMIT = [Depends(limit_reading)]
 
 
 class RecordedRoute(APIRoute):
-    """Record every refusal of a numbering call by a signed-in caller, whichever layer refuses it."""
+    """Record every refusal of a numbering call by a signed-in caller."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -161,17 +153,13 @@ class RecordedRoute(APIRoute):
 
 
 def _defer_record(request: Request, refusal: DomainError) -> None:
-    """
-    Record the refusal before the response, but after the request has released its session.
-
-    Otherwise each request of a refused burst would hold a connection while it waits for another.
-    """
+    """Record the refusal after the session is released: a burst would exhaust the connections."""
     stack: AsyncExitStack = request.scope["fastapi_inner_astack"]  # closes after the endpoint's dependencies
     stack.push_async_callback(_record_refusal, request, refusal)
 
 
 async def _record_refusal(request: Request, refusal: DomainError) -> None:
-    """Record the refusal; unauthenticated calls are only counted, because rows are kept for seven years."""
+    """Unauthenticated calls are only counted, because rows are kept for seven years."""
     caller = getattr(request.state, "caller", None)
     if caller is None and (isinstance(refusal, NotSignedIn) or not getattr(request.state, "has_token", False)):
         monitoring.UNAUTHENTICATED.inc()

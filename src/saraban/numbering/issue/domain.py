@@ -1,6 +1,4 @@
-"""
-State transitions of a number (REQ-NUM-12) and retry budgets per class of failure (REQ-LCK-06, REQ-LCK-07, REQ-LCK-08).
-"""
+"""State transitions of a number (REQ-NUM-12), and retry budgets (REQ-LCK-06 to -08)."""
 
 import math
 from collections import Counter
@@ -18,12 +16,7 @@ SHORTEST_RESET_REASON = 20  # it makes numbers come again
 
 @dataclass(frozen=True, slots=True)
 class NumberErrorFilters:
-    """
-    Filters of refused and failed calls.
-
-    :param kind: such as `LOCK_TIMEOUT`
-    :param until: exclusive
-    """
+    """:param until: exclusive"""
 
     kind: str | None = None
     username: str | None = None
@@ -51,11 +44,7 @@ TRANSITIONS = {
 
 
 def required_state(target: NumberState, actor: NumberActor) -> NumberState:
-    """
-    Return the state that a number must be in before `actor` moves it to `target`.
-
-    :raises KeyError: for an undefined transition, which is a programming error
-    """
+    """:raises KeyError: for an undefined transition, which is a programming error"""
     return TRANSITIONS[target, actor]
 
 
@@ -98,11 +87,7 @@ class NumberInRange(DomainError):
 
 
 def checked_reason(reason: str, *, shortest: int = SHORTEST_REASON) -> str:
-    """
-    Return the reason folded and stripped.
-
-    :raises Invalid: at `/reason`
-    """
+    """:raises Invalid: at `/reason`"""
     text = fold(reason).strip()
     if not text:
         raise required("/reason")
@@ -162,8 +147,6 @@ class NumberingFailed(DomainError):
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
     """
-    Retries per class of failure; every figure is a setting.
-
     :param pause: seconds before the first retry after a lock timeout or lost connection; doubles with each retry
     :param deadline: seconds that limit waiting for the series and all retries together
     """
@@ -188,7 +171,7 @@ class RetryBudget:
 
 @dataclass(slots=True)
 class Attempts:
-    """:param met: the failure that last blocked the series, of this request or another"""
+    """:param met: failure that last blocked the series, of any request"""
 
     budget: RetryBudget
     failures: Counter[Failure] = field(default_factory=Counter)
@@ -196,19 +179,17 @@ class Attempts:
 
     @property
     def retries(self) -> int:
-        """Failed attempts, as the audit records them; skipped taken numbers do not count."""
+        """Failed attempts for the audit; skipped taken numbers do not count."""
         return sum(count for failure, count in self.failures.items() if failure is not Failure.TAKEN)
 
     def left(self, elapsed: float) -> float:
-        """Return the remaining seconds before the deadline."""
         return max(self.budget.deadline - elapsed, 0.0)
 
     def after(self, failure: Failure, *, elapsed: float) -> float:
         """
         Record a failure and return the seconds until the next attempt.
 
-        :param elapsed: seconds since the request arrived
-        :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class or the time is used up
+        :raises NumberingBusy, NumberingConflict, NumberingFailed: when this class's budget or the time is used up
         """
         self.met = failure
         self.failures[failure] += 1

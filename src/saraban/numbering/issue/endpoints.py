@@ -1,4 +1,4 @@
-"""`/document-numbering`: issue, preview, reserve, confirm, cancel, void, replace, state by hand; reset a counter; list refusals."""
+"""`/document-numbering`: endpoints that issue and change numbers."""
 
 from typing import Annotated
 from uuid import UUID
@@ -45,7 +45,6 @@ router = APIRouter(route_class=RecordedRoute)
 
 
 def request_of(body: BaseModel) -> NumberRequest:
-    """Return the request for a number in a body, without the operation's other fields."""
     fields = NumberRequest.__dataclass_fields__
     return NumberRequest(**{name: value for name, value in body.model_dump().items() if name in fields})
 
@@ -94,7 +93,7 @@ async def reserve(body: GenerateIn, request: Request, ctx: KeyedContext, numbers
 
 @router.post("/confirm", response_model=NumberStateOut, summary="Confirm a reserved number")
 async def confirm(body: TokenIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
-    """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
+    """Make it final, without a document. Repeated calls return the same; after the expiry: 410."""
     operation = Operation.of(ctx, "POST /document-numbering/confirm", body)
     return await _respond_with_state(ctx, db, await once.run(operation, _confirm, ctx, body))
 
@@ -194,7 +193,7 @@ async def _override(ctx: RequestContext, session: AsyncSession, body: ManualNumb
 
 @router.post("/reset-counter", response_model=ResetOut, summary="Reset a counter")
 async def reset_counter(body: ResetIn, ctx: KeyedContext, once: Idempotent) -> Response:
-    """For Super Admins. Only lets free sequences be used: a number that was ever issued is stepped over."""
+    """For Super Admins. The series still skips every number that was ever issued."""
     operation = Operation.of(ctx, "POST /document-numbering/reset-counter", body)
     receipt = await once.run(operation, _reset, ctx, body)
     before, after = receipt.outcome["before"], receipt.outcome["after"]

@@ -1,4 +1,4 @@
-"""Ledger, audit and error rows. State changes are conditional updates: of two concurrent ones, one wins."""
+"""Rows of ledger, audit and errors. Of two concurrent conditional updates, one wins."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -57,7 +57,7 @@ _ISSUED_BY = (OperationCode.GENERATE, OperationCode.RESERVE, OperationCode.OVERR
 async def taken_numbers(
     session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str], register: str
 ) -> dict[str, str]:
-    """Return the numbers that a register already has, with their look-alikes; plain reads, no locks (REQ-NUM-05)."""
+    """Return taken numbers with their look-alikes; plain reads, no locks (REQ-NUM-05)."""
     base_numbers = sa.select(LEDGER.c.base_number_key, LEDGER.c.base_number).where(
         LEDGER.c.project_id == project_id, LEDGER.c.base_number_key.in_(bases), LEDGER.c.register == register
     )
@@ -76,7 +76,7 @@ async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID,
 
 
 async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str, now: datetime) -> bool:
-    """Cancel a number without a holder; return whether a row changed."""
+    """Cancel a number without a holder; False if there is none."""
     done: Any = await session.execute(
         sa.update(LedgerEntry)
         .where(
@@ -100,7 +100,6 @@ _FORMAT_OF_NUMBER = (
 
 
 async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
-    """Return the format columns of a number's ledger row, with its type code."""
     return (await session.execute(_FORMAT_OF_NUMBER, {"number": public_id})).first()
 
 
@@ -109,7 +108,6 @@ async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> Non
 
 
 async def has_drawing_category(session: AsyncSession, project_id: int, register: str, code: str) -> bool:
-    """Return whether a register has an active category with this code."""
     is_contract = register == CONTRACT_REGISTER
     column = ContractDrawingCategory.cat_code if is_contract else ShopDrawingMainCategory.main_category_code
     model = column.class_
@@ -118,7 +116,6 @@ async def has_drawing_category(session: AsyncSession, project_id: int, register:
 
 
 async def printed_by(session: AsyncSession, *, project_id: int, number: str, register: str) -> int | None:
-    """Return the id of the ledger entry that ever had this rendering in a register."""
     return await session.scalar(
         sa.select(NumberRendering.reservation_id).where(
             NumberRendering.project_id == project_id,
@@ -131,15 +128,13 @@ async def printed_by(session: AsyncSession, *, project_id: int, number: str, reg
 async def insert_audit(
     ctx: RequestContext, session: AsyncSession, operation: OperationCode, row: dict[str, object]
 ) -> None:
-    """Insert the audit row of an operation that does not wait for a series lock."""
+    """For operations that do not wait for a series lock."""
     origin = {"user_id": ctx.caller.user_id, "ip_address": ctx.address[:45] or None, "created_at": ctx.now}
     defaults = {"uuid": new_id(), "operation": operation, "retry_count": 0, "lock_wait_ms": 0}
     await session.execute(_INSERT_AUDIT, defaults | origin | row)
 
 
 class HeldNumber(NamedTuple):
-    """The number of a document, with the fields that decide who may read it."""
-
     public_id: UUID
     project_id: int
     originator_organization_id: int
@@ -151,13 +146,12 @@ _HELD_NUMBER = sa.select(_ENTRY.uuid, _ENTRY.project_id, _ENTRY.originator_organ
 
 
 async def held_by(session: AsyncSession, holder: UUID) -> HeldNumber | None:
-    """Return a document's current number; replaced numbers keep their holder and are excluded."""
+    """Return the current number; replaced numbers keep their holder and are excluded."""
     row = (await session.execute(_HELD_NUMBER, {"holder": holder})).first()
     return HeldNumber(*row) if row else None
 
 
 async def lock_held_by(session: AsyncSession, holder: UUID) -> LedgerEntry | None:
-    """Return and lock the ledger entry of a document's current number."""
     statement = sa.select(LedgerEntry).where(
         LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
     )
@@ -173,11 +167,7 @@ async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = F
 async def end_reservation(
     session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, object]
 ) -> bool:
-    """
-    Move an unexpired reservation of this user without a holder out of `source`; return whether a row changed.
-
-    :param now: the database's clock
-    """
+    """Update an unexpired reservation without a holder; `now` is the database's clock."""
     conditions = [
         LedgerEntry.public_id == public_id,
         LedgerEntry.user_id == user_id,
@@ -189,7 +179,7 @@ async def end_reservation(
 
 
 async def void_number(session: AsyncSession, *, public_id: UUID, source: str, values: dict[str, object]) -> bool:
-    """Update a number only if it is in the state `source`; return whether a row changed."""
+    """Update only a number in the state `source`; return whether a row changed."""
     return await _update_one(
         session, [LedgerEntry.public_id == public_id, LedgerEntry.document_number_status == source], values
     )
@@ -226,7 +216,6 @@ def _overdue_conditions(source: str, now: datetime) -> tuple[sa.ColumnElement[bo
 
 
 async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str, str]:
-    """Return the project's public id and code, and the type code, of a number."""
     row = (
         await session.execute(
             sa.select(Project.public_id, Project.project_code, CorrespondenceType.type_code)
@@ -242,7 +231,6 @@ async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tupl
 async def by_printed_number(
     session: AsyncSession, *, project_id: int, number: str, register: str
 ) -> LedgerEntry | None:
-    """Return the entry that ever had this rendering in a register."""
     statement = (
         sa.select(LedgerEntry)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
@@ -256,7 +244,7 @@ async def by_printed_number(
 
 
 async def recorded_issue(session: AsyncSession, public_id: UUID) -> tuple[str | None, str] | None:
-    """Return the type and counter key from the audit row of a number's issue."""
+    """Return type and counter key from the audit row of the issue."""
     row = (
         await session.execute(
             sa.select(NumberAudit.document_type, NumberAudit.counter_key).where(
@@ -283,7 +271,7 @@ async def codes_of_counter(session: AsyncSession, counter: NumberCounter) -> Map
 
 
 async def codes_of_entry(session: AsyncSession, entry: LedgerEntry) -> Mapping[str, str | None]:
-    """Return the codes of a ledger row; for migrated numbers, whose issue has no audit row."""
+    """For migrated numbers, whose issue has no audit row."""
     return await _select_codes(
         session,
         project=_code(Project.project_code, Project.id, entry.project_id),
@@ -354,10 +342,8 @@ def queue_numbers(
     refusal: Exception,
 ) -> None:
     """
-    Queue the compare-and-set of the counters, then the rows; sent with the packet.
+    Queue the compare-and-set of the counters, then rows in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`.
 
-    :param entries: ledger rows, in the order of `LEDGER_COLUMNS`; renderings are derived from them
-    :param audits: audit rows, in the order of `AUDIT_COLUMNS`
     :param refusal: raised where a counter has moved; nothing of the packet behind it is written
     """
     queue_advances(packet, moved, now=now, refusal=refusal)
@@ -365,7 +351,7 @@ def queue_numbers(
 
 
 def queue_advances(packet: Packet, moved: Moved, *, now: datetime, refusal: Exception) -> None:
-    """:param moved: series, its state as read, its new last number; sorted here so that all transactions lock alike"""
+    """:param moved: series, its state as read, its new last number; sorted here against deadlocks"""
     advance = _ADVANCE_ALONE if len(moved) == 1 else _ADVANCE_AT_ONCE
     for key, seen, to in sorted(moved):
         packet.execute(
@@ -385,7 +371,7 @@ def queue_advances(packet: Packet, moved: Moved, *, now: datetime, refusal: Exce
 async def insert_numbers(
     session: AsyncSession, *, entries: Sequence[Sequence[object]], audits: Sequence[Sequence[object]]
 ) -> None:
-    """Insert numbers without a counter; rows in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`."""
+    """Rows are in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`."""
     packet = Packet(session)
     _queue_rows(packet, entries, audits)
     await packet.send()
@@ -399,7 +385,7 @@ def _queue_rows(packet: Packet, entries: Sequence[Sequence[object]], audits: Seq
 
 @cache
 def _rendering_statement(on_sqlite: bool) -> FastStatement:
-    """Build the insert of renderings for the ledger rows that the preceding statement inserted."""
+    """Must directly follow the insert of the ledger rows."""
     rows = sa.select(
         *(LEDGER.c[name] for name in _RENDERING_COLUMNS), LEDGER.c.id, sa.literal_column(f"'{RenderingKind.ISSUE}'")
     ).where(LEDGER.c.uuid.in_(sa.bindparam("entries", expanding=True, type_=LEDGER.c.uuid.type)))
@@ -412,7 +398,7 @@ def _rendering_statement(on_sqlite: bool) -> FastStatement:
 
 
 async def largest_packet(session: AsyncSession) -> int:
-    """Return the largest statement in bytes: `max_allowed_packet`; a constant on SQLite."""
+    """Return the maximum bytes of a statement; a constant on SQLite."""
     if session.get_bind().dialect.name == "sqlite":
         return 1 << 30
     return int((await session.execute(sa.text("SELECT @@max_allowed_packet"))).scalar_one())
@@ -455,7 +441,6 @@ async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, object]]
 
 
 async def delete_errors(session: AsyncSession, *, before: datetime, limit: int) -> int:
-    """Delete at most `limit` rows older than `before`, oldest first; return the count."""
     statement = sa.select(NumberError.id).where(NumberError.created_at < before).order_by(NumberError.created_at)
     ids = (await session.scalars(statement.limit(limit))).all()
     if ids:

@@ -1,4 +1,4 @@
-"""JSON shapes of issuing: requests for numbers, numbers, reservations, manual numbers, resets, refusals."""
+"""JSON shapes of issuing."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

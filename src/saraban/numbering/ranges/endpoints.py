@@ -40,7 +40,7 @@ async def _create(ctx: RequestContext, session: AsyncSession, body: RangeIn) -> 
 
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
-    """The size and the next number of the series; an impossible range is refused as on creation."""
+    """An impossible range is refused as on creation."""
     plan = await number_plan.plan(ctx, session, request_of(body))
     return await service.range_effect(ctx, session, plan, body.draft)
 

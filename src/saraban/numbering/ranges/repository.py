@@ -15,7 +15,6 @@ from saraban.numbering.series.models import COUNTER_OF_RANGE, NumberCounter, Num
 
 
 async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCounter, now: datetime) -> None:
-    """Insert a range and, if it is reserved, its counter."""
     session.add(row)
     if row.kind == RangeKind.KEPT:
         session.add(
@@ -40,7 +39,7 @@ async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCoun
 
 
 async def raise_version(session: AsyncSession, *, project_id: int, series: str, range_: int) -> None:
-    """Increase the counter's version, so that every allocator reads it again."""
+    """Make every allocator read the counter again."""
     await session.execute(
         sa.update(NumberCounter)
         .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == range_)
@@ -84,7 +83,6 @@ async def find_range(session: AsyncSession, public_id: UUID) -> RangeRow | None:
 
 
 async def ranges_page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Page[RangeRow]:
-    """Return the ranges of a project, newest first, with organizations and last numbers."""
     statement = newest_first(
         _RANGES.where(NumberRange.project_id == project_id),
         at=NumberRange.created_at,

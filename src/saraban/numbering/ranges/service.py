@@ -1,4 +1,4 @@
-"""Ranges of a series, reserved for an organization or blocked: creation and release, with audit."""
+"""Ranges of a series, reserved or blocked."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -76,11 +76,7 @@ def _must_confirm(draft: RangeDraft, template: Template, counter: int) -> bool:
 
 
 async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeEffectOut:
-    """
-    Return the effect of creating a range, without creating it.
-
-    :raises: what `create_range` raises, except for an unconfirmed size
-    """
+    """:raises: what `create_range` raises, except for an unconfirmed size"""
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     await _find_permitted_owner(session, plan, draft)
@@ -108,8 +104,6 @@ async def _next_number(session: AsyncSession, plan: Plan, key: SeriesKey, state:
 
 async def create_range(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeRow:
     """
-    Create a range that the main counter of the plan's series skips from now on.
-
     :raises Invalid: for an organization that cannot issue from the series, or an unconfirmed size
     :raises RangeOverlaps: when part of it belongs to an active range
     :raises RangePassed: when the series has counted past its beginning
@@ -128,11 +122,7 @@ async def create_range(ctx: RequestContext, session: AsyncSession, plan: Plan, d
 async def create_range_in_series(
     ctx: RequestContext, session: AsyncSession, draft: RangeDraft, *, project_public_id: UUID, series: str
 ) -> NumberRange:
-    """
-    Create a range in an existing series, by the series' name in the register.
-
-    :raises Invalid: also at `/series`, when the project has no such series
-    """
+    """:raises Invalid: also at `/series`, when the project has no such series"""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     draft = replace(draft, reason=checked_reason(draft.reason))
@@ -157,7 +147,7 @@ async def _find_permitted_owner(session: AsyncSession, plan: Plan, draft: RangeD
 
 
 def _refuse_if_printed(template: Template, originator: str) -> None:
-    """Refuse an organization whose code the series does not print, since it issues from another series."""
+    """Another originator issues from another series if the code is printed."""
     if ORIGINATOR in template.tokens:
         raise invalid(
             "/organizationPublicId",
@@ -222,7 +212,6 @@ async def _add_range(
 async def list_ranges(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[RangeRow]:
-    """Return the ranges of a project, including released ones, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
     return await repository.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
@@ -241,7 +230,7 @@ async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID
 
 async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> Receipt:
     """
-    Release a range; the main counter issues the part that it has not passed.
+    The main counter then issues the part that it has not passed.
 
     :raises RangeReleased: when it is already released
     """
@@ -283,7 +272,7 @@ async def _find_owner(session: AsyncSession, project: ProjectRef, draft: RangeDr
 async def _record_change(
     ctx: RequestContext, session: AsyncSession, row: NumberRange, counter: NumberCounter, reason: str
 ) -> None:
-    """Write the audit row; for a release with the counter, since sequences below it remain a gap."""
+    """A release records the counter: sequences below it remain a gap."""
     is_released = row.released_at is not None
     values = {
         "range": str(row.public_id),

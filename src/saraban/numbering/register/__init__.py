@@ -1,1 +1,1 @@
-"""The register of numbers: the ledger to read, the history of a number, the consistency check."""
+"""The number register: ledger, history, consistency check."""

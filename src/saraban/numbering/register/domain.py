@@ -1,4 +1,4 @@
-"""The ledger of a series, and the comparison of ledger, audit, renderings and documents. Pure functions on rows."""
+"""Ledger lines of a series, and the comparison of records."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +62,6 @@ def ledger_lines(
     Return the lines of the sequences above `after`, in order.
 
     :param entries: by sequence; a widened format can give one sequence several entries
-    :param counter: the series' last number; sequences above it are `NOT_ISSUED`
     :param gaps: the first that covers a sequence explains it
     :param upto: end of the gap after the last entry; None: the counter
     """
@@ -109,10 +108,7 @@ class NumberRow:
 
 @dataclass(frozen=True, slots=True)
 class MainCounter:
-    """
-    :param before_ledger: last number of the previous schema; 0 for none
-    :param originator: organization of the counter's first number
-    """
+    """:param before_ledger: last number of the previous schema; 0 for none"""
 
     last_number: int
     before_ledger: int
@@ -120,8 +116,6 @@ class MainCounter:
 
 
 class ExportedNumber(NamedTuple):
-    """A row of an export, with the fields that explain its format."""
-
     id: int
     cells: Sequence[object]
     type_code: str
@@ -131,8 +125,6 @@ class ExportedNumber(NamedTuple):
 
 
 class DiscrepancyKind(StrEnum):
-    """Kinds of disagreement between the records."""
-
     AUDIT_MISSING = "AUDIT_MISSING"
     AUDIT_TWICE = "AUDIT_TWICE"
     AUDIT_DIFFERS = "AUDIT_DIFFERS"
@@ -152,12 +144,7 @@ class DiscrepancyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """
-    A disagreement between records.
-
-    :param about: a number, a series or a public id
-    :param detail: the differing value
-    """
+    """:param about: a number, a series or a public id"""
 
     what: DiscrepancyKind
     project: str
@@ -167,8 +154,6 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class AuditedOperation:
-    """An audit row of a number; `id` gives the order."""
-
     id: int
     operation: str
     number: str | None
@@ -179,8 +164,6 @@ class AuditedOperation:
 
 @dataclass(frozen=True, slots=True)
 class NumberedDocument:
-    """A document's row: its number, printed form, and whether it is cancelled."""
-
     public_id: UUID
     number: UUID | None
     printed: str
@@ -227,7 +210,7 @@ _STATE_AFTER: dict[str, NumberState] = {
 
 
 def issuing_operation(operations: Iterable[AuditedOperation]) -> int | None:
-    """:returns: id of the audit row that issued the number"""
+    """:returns: id of the audit row"""
     return next((row.id for row in operations if row.operation in _ISSUING_OPERATIONS), None)
 
 
@@ -240,9 +223,6 @@ def check_number(
     document: NumberedDocument | None,
 ) -> Iterator[Discrepancy]:
     """
-    Compare a number of the ledger with the other records.
-
-    :param operations: its audit rows, in order
     :param renderings: all its printed forms
     :param links: (replaces, replaced by) of linked numbers
     """
@@ -297,7 +277,7 @@ def _audit_faults(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -
 
 
 def misprint(values: Mapping[str, str], sequence: int, base: str, number: str, label: str, template: str) -> str | None:
-    """:returns: the rendering of the stored format if it differs from the ledger's number, else None"""
+    """:returns: the rendering of the stored format if it differs"""
     if not template:  # a number from outside
         return base if base != number else None
     try:
@@ -325,7 +305,7 @@ def _holder_faults(entry: LedgerNumber, document: NumberedDocument | None) -> _F
 
 @dataclass(frozen=True, slots=True)
 class CounterRow:
-    """A main or range counter, or a series without a counter row; `before` is the number before its first."""
+    """A counter, or a series without one; `before` is the number before its first."""
 
     project_id: int
     project: str
@@ -336,7 +316,7 @@ class CounterRow:
 
 def are_plain(numbers: Sequence[tuple[int, str]], *, seen: int, counter: int, most: int) -> bool:
     """
-    Return whether `SeriesCheck` would find nothing: consecutive up to the counter, or above it and not issued by it.
+    Return whether `SeriesCheck` would find nothing.
 
     :param numbers: sequences and sources of the numbers after `seen`, at most `most`
     """
@@ -346,11 +326,10 @@ def are_plain(numbers: Sequence[tuple[int, str]], *, seen: int, counter: int, mo
 
 class SeriesCheck:
     """
-    Follows the numbers of one counter in order and reports those that the counter cannot explain.
+    Reports numbers that their counter cannot explain.
 
-    :param last: the counter's last number
-    :param resets: ids of audit rows of resets, in order; numbers issued before a reset may be above the counter
-    :param before: the previous number with the id of its issuing audit row; updated here for the next page
+    :param resets: ids of audit rows; numbers issued before a reset may be above the counter
+    :param before: previous number with its issuing audit row; updated for the next page
     """
 
     def __init__(

@@ -42,7 +42,7 @@ async def resolve(
         Literal["document", "contract", "shop", "asbuilt"], Query(description="Drawings have registers of their own.")
     ] = DOCUMENTS,
 ) -> NumberResolutionOut:
-    """Return the current number and document of any number that was ever printed, including former revisions."""
+    """Find the current number and document of any number that was ever printed."""
     resolution = await ledger.resolve_number(
         ctx, session, project_public_id=project_public_id, number=number, register=register
     )

@@ -82,11 +82,7 @@ def _check_values(column: str, texts: type[StrEnum]) -> str:
 
 
 class NumberFormat(HasPublicId, Base):
-    """
-    A project's template for one type, or its default where the type is null.
-
-    A type's format may be limited to documents with certain codes; an empty code matches all.
-    """
+    """A project's template for a type (null: its default); an empty code matches all documents."""
 
     __tablename__ = "document_number_formats"
     __table_args__ = public_id_index(
@@ -123,7 +119,7 @@ class NumberFormat(HasPublicId, Base):
 
 
 class NumberCounter(Base):
-    """One visible series, with the eight columns of the specification as attributes (REQ-NUM-03)."""
+    """One visible series, with the specification's eight columns (REQ-NUM-03)."""
 
     __tablename__ = "document_number_counters"
     __table_args__ = (
@@ -151,11 +147,7 @@ class NumberCounter(Base):
 
 
 class NumberRange(HasPublicId, Base):
-    """
-    A range that the main counter skips: reserved, with a counter row for itself, or blocked.
-
-    `number` is the `range` of its counter and ledger entries; a blocked range has neither.
-    """
+    """`number` is the `range` of its counter and ledger entries; a blocked range has neither."""
 
     __tablename__ = "document_number_ranges"
     __table_args__ = public_id_index(
@@ -181,12 +173,10 @@ class NumberRange(HasPublicId, Base):
 
 class LedgerEntry(HasPublicId, Base):
     """
-    Every number ever issued, one row each, with state, holder, request token and the values of its rendering.
+    Every number ever issued. A number is unique in its register (REQ-NUM-27).
 
-    A number is unique in its register: one for documents of all kinds, one per register of drawings (REQ-NUM-27).
-    A number from outside has an empty template, sequence 0, and the register's name as its series.
-
-    `user_id` is the issuer; `NumberAudit` has the users of later operations.
+    A number from outside has an empty template, sequence 0, and the register's name as its series. `user_id` is the
+    issuer; `NumberAudit` has the users of later operations.
     """
 
     __tablename__ = "document_number_reservations"
@@ -250,7 +240,7 @@ FORMAT_COLUMNS = (
 
 
 class NumberRendering(Base):
-    """Each printed form of a number: first issue and revisions. Unique in its register."""
+    """Each printed form of a number, unique in its register."""
 
     __tablename__ = "document_number_renderings"
     __table_args__ = (
@@ -271,7 +261,7 @@ class NumberRendering(Base):
 
 
 class NumberAudit(HasPublicId, Base):
-    """One row per operation on a number, with user, time and reason; append-only (REQ-NUM-19)."""
+    """One row per operation on a number; append-only (REQ-NUM-19)."""
 
     __tablename__ = "document_number_audit"
     __table_args__ = public_id_index(
@@ -384,7 +374,7 @@ class FormatRow:
 
 @dataclass(frozen=True, slots=True)
 class NumberOperation:
-    """:param person: display name; empty where there is none"""
+    """:param person: display name, maybe empty"""
 
     audit: NumberAudit
     username: str
@@ -395,8 +385,8 @@ class NumberOperation:
 @dataclass(frozen=True, slots=True)
 class NumberErrorRow:
     """
-    :param username: None for a call without a signed-in user
-    :param person: display name; empty where there is none
+    :param username: None without a signed-in user
+    :param person: display name, maybe empty
     """
 
     error: NumberError

@@ -1,4 +1,4 @@
-"""Reads of counters with all that their next numbers depend on: ranges, formats, version."""
+"""Reads of counters with all that their next numbers depend on."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,10 +31,10 @@ _LOCK_COUNTER = _READ_COUNTER.with_for_update()
 
 async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str, now: datetime) -> None:
     """
-    Create the main counter's row if absent; a reserved range's row is created with the range.
+    Create the main counter if absent; call it in a separate transaction.
 
-    `IGNORE` would hide other errors too, hence `ON DUPLICATE KEY UPDATE`. Call it in a separate transaction: `FOR
-    UPDATE` on a missing row deadlocks, and on 1 January every series is missing (REQ-LCK-12).
+    `FOR UPDATE` on a missing row deadlocks, and on 1 January every series is missing (REQ-LCK-12). `INSERT IGNORE`
+    would hide other errors.
     """
     row = {
         "project_id": key.project_id,
@@ -60,12 +60,12 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
 
 
 async def counter_or_new(connected: SessionOrConnection, key: SeriesKey) -> CounterState:
-    """Read a counter without a lock; one that does not exist is at 0."""
+    """Read without a lock; a missing counter is at 0."""
     return await counter_state(connected, key, lock=False) or CounterState(0, 0)
 
 
 async def counter_state(connected: SessionOrConnection, key: SeriesKey, *, lock: bool) -> CounterState | None:
-    """:param lock: `FOR UPDATE` on the counter's row"""
+    """:param lock: `FOR UPDATE`"""
     parameters = {"b_project": key.project_id, "b_series": key.series, "b_range": key.range}
     row = (await connected.execute(_LOCK_COUNTER if lock else _READ_COUNTER, parameters)).first()
     if row is None:
@@ -83,7 +83,7 @@ async def counter_state(connected: SessionOrConnection, key: SeriesKey, *, lock:
 
 
 async def lock_counters(session: AsyncSession, *, project_id: int, series: Sequence[str]) -> dict[str, CounterState]:
-    """Read and lock the existing main counters of several series, always in the same order."""
+    """Lock existing main counters, always in the same order."""
     rows = await session.execute(
         sa.select(COUNTERS.c.series, COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count)
         .where(COUNTERS.c.project_id == project_id, COUNTERS.c.range == 0, COUNTERS.c.series.in_(series))
@@ -142,7 +142,6 @@ async def format_for(session: AsyncSession, *, project_id: int, keys: Sequence[F
 
 
 async def locked_counter(session: AsyncSession, *, project_id: int, series: str) -> NumberCounter | None:
-    """Return and lock the main counter of a series."""
     statement = (
         sa.select(NumberCounter)
         .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0)
@@ -153,11 +152,7 @@ async def locked_counter(session: AsyncSession, *, project_id: int, series: str)
 
 
 async def raise_versions(session: AsyncSession, *, project_id: int) -> None:
-    """
-    Increase all versions of a project's counters, so that every allocator reads them again.
-
-    `updated_at` stays, since it is the time of the last number.
-    """
+    """Make every allocator read the project's counters again; `updated_at` stays."""
     await session.execute(
         sa.update(NumberCounter).where(NumberCounter.project_id == project_id).values(version=NumberCounter.version + 1)
     )
@@ -175,7 +170,6 @@ async def last_number(session: AsyncSession, *, project_id: int, series: str) ->
 async def covering_range(
     session: AsyncSession, *, project_id: int, series: str, sequence: int
 ) -> tuple[NumberRange, UUID | None, str | None] | None:
-    """Return the active range that contains a sequence, with public id and code of its organization."""
     statement = (
         sa.select(NumberRange, Organization.public_id, Organization.organization_code)
         .outerjoin(Organization, Organization.id == NumberRange.organization_id)
@@ -194,14 +188,14 @@ async def covering_range(
 async def list_counters(
     session: AsyncSession, project_id: int, series: str | None, *, lock: bool
 ) -> Sequence[NumberCounter]:
-    """Return the counters of one series or of all, in the common order of locking."""
+    """In the common order of locking."""
     conditions = NumberCounter.project_id == project_id, NumberCounter.series == series if series else sa.true()
     statement = sa.select(NumberCounter).where(*conditions).order_by(NumberCounter.series, NumberCounter.range)
     return (await session.scalars(statement.with_for_update() if lock else statement)).all()
 
 
 async def taken_sequences(session: AsyncSession, counter: NumberCounter) -> frozenset[int]:
-    """Return sequences above a counter that were imported, registered manually, or issued before a reset."""
+    """Sequences above the counter: imported, manual, or issued before a reset."""
     statement = sa.select(LEDGER.c.sequence_number).where(
         LEDGER.c.project_id == counter.project_id,
         LEDGER.c.series == counter.series,

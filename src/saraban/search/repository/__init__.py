@@ -1,1 +1,1 @@
-"""What search reads: the texts of entries, and who may see them."""
+"""Reads of the search: texts of entries, names, and readers."""

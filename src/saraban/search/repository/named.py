@@ -1,4 +1,4 @@
-"""The keys of what conditions of a query name: organizations, types and statuses by a part of their code or name."""
+"""Organizations, types and statuses by part of their code or name."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -22,7 +22,7 @@ from saraban.search_index.domain.query import Term
 from saraban.workflow.language.outcome import STATE_NAMES
 
 T = TypeVar("T")
-_WRITTEN: Final = (SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL)
+_DOCUMENT_KINDS: Final = (SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL)
 
 
 class Named(NamedTuple):
@@ -32,8 +32,8 @@ class Named(NamedTuple):
 
 
 async def organizations(session: AsyncSession, words: Collection[Term]) -> set[int]:
-    """Return those that every word is in the code or a name of; in quotes it is a code or a name itself, where there is such a one."""
-    return _with(words, (await organization_names(session)).items())
+    """A quoted word matches an exact code or name, if there is one."""
+    return _matching_keys(words, (await organization_names(session)).items())
 
 
 _STATUSES: Final = sa.select(CorrespondenceStatus.id, CorrespondenceStatus.status_code)
@@ -45,83 +45,91 @@ _RULES: Final = {SearchKind(one.register): one for one in (CORRESPONDENCE_RULES,
 
 
 async def statuses(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
-    """A word that is a code or a name means no other status, and one that begins some means these."""
+    """An exact code or name excludes other matches, and so does a prefix."""
     return _by_kind(words, await status_names(session), is_ranked=True)
 
 
 async def types(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
-    """Return types of documents by the kind whose register tells them apart so; to ask for the type RFA asks for RFAs of all types."""
+    """The type RFA matches RFAs of all types."""
     names = await type_names(session)
-    found = _by_kind(words, names)
-    if any(names[SearchKind.CORRESPONDENCE, key].code == "RFA" for key in found[SearchKind.CORRESPONDENCE]):
-        found[SearchKind.RFA] = {key for kind, key in names if kind is SearchKind.RFA}
-    return found
+    keys_by_kind = _by_kind(words, names)
+    if any(names[SearchKind.CORRESPONDENCE, key].code == "RFA" for key in keys_by_kind[SearchKind.CORRESPONDENCE]):
+        keys_by_kind[SearchKind.RFA] = {key for kind, key in names if kind is SearchKind.RFA}
+    return keys_by_kind
 
 
 def _by_kind(
     words: Collection[Term], names: Mapping[tuple[SearchKind, int], tuple[str | None, ...]], *, is_ranked: bool = False
 ) -> dict[SearchKind, set[int]]:
-    found: dict[SearchKind, set[int]] = defaultdict(set)
-    for kind, key in _with(words, names.items(), is_ranked=is_ranked):
-        found[kind].add(key)
-    return found
+    keys_by_kind: dict[SearchKind, set[int]] = defaultdict(set)
+    for kind, key in _matching_keys(words, names.items(), is_ranked=is_ranked):
+        keys_by_kind[kind].add(key)
+    return keys_by_kind
 
 
 async def status_names(session: AsyncSession) -> dict[tuple[SearchKind, int], tuple[str, ...]]:
-    """Return how registers show each status: code and names of a state, of others that show it too, and its code in the API."""
+    """State code and names, also of other states with this status, and the API's code."""
     rows = (await session.execute(_STATUSES)).all()
-    found = {(kind, key): _shown_as(rules, code) for kind, rules in _RULES.items() for key, code in rows}
-    sheets = {(SearchKind.CIRCULATION, STATUS_PLACES[code]): (*_state(name), code) for name, code in STATUSES.items()}
+    found = {(kind, key): _names_of_status(rules, code) for kind, rules in _RULES.items() for key, code in rows}
+    sheets = {
+        (SearchKind.CIRCULATION, STATUS_PLACES[code]): (*_state_names(name), code) for name, code in STATUSES.items()
+    }
     return {place: names for place, names in (found | sheets).items() if len(names) > 1}
 
 
-def _shown_as(rules: KindRules, code: str) -> tuple[str, ...]:
-    """Workflows of a project's own may lead to a status that only another register has by a name."""
-    both = (
-        [state for state in each.statuses if code in each.status_codes(state)] for each in (rules, CORRESPONDENCE_RULES)
+def _names_of_status(rules: KindRules, code: str) -> tuple[str, ...]:
+    """A custom workflow can use a status that only letters have a name for."""
+    candidates = (
+        [state for state in kind_rules.statuses if code in kind_rules.status_codes(state)]
+        for kind_rules in (rules, CORRESPONDENCE_RULES)
     )
-    states = next(filter(None, both), [code.lower()])
-    return (*chain(*(_state(state) for state in states if state in STATE_NAMES)), code)
+    states = next(filter(None, candidates), [code.lower()])
+    return (*chain(*(_state_names(state) for state in states if state in STATE_NAMES)), code)
 
 
-def _state(code: str) -> tuple[str, str, str]:
+def _state_names(code: str) -> tuple[str, str, str]:
     return code, STATE_NAMES[code].th, STATE_NAMES[code].en
 
 
 async def type_names(session: AsyncSession) -> dict[tuple[SearchKind, int], Named]:
-    found = {key: Named(code, th, en) for key, code, th, en in await session.execute(_TYPES)}
+    document_types = {key: Named(code, th, en) for key, code, th, en in await session.execute(_TYPES)}
     rfas = {(SearchKind.RFA, key): Named(code, th, en) for key, code, th, en in await session.execute(_RFA_TYPES)}
     others = (SearchKind.CORRESPONDENCE, SearchKind.TRANSMITTAL)
-    return {(kind, key): one for kind in others for key, one in found.items()} | rfas
+    return {(kind, key): type_name for kind in others for key, type_name in document_types.items()} | rfas
 
 
 async def organization_names(session: AsyncSession, keys: Collection[int] | None = None) -> dict[int, Named]:
     """:param keys: None for all"""
-    one = Organization
-    statement = sa.select(one.id, one.organization_code, one.organization_name, one.organization_name_en)
-    rows = await session.execute(statement if keys is None else statement.where(one.id.in_(keys)))
+    organization = Organization
+    statement = sa.select(
+        organization.id,
+        organization.organization_code,
+        organization.organization_name,
+        organization.organization_name_en,
+    )
+    rows = await session.execute(statement if keys is None else statement.where(organization.id.in_(keys)))
     return {key: Named(code, th, en) for key, code, th, en in rows}
 
 
-def _with(
+def _matching_keys(
     words: Collection[Term], names: Iterable[tuple[T, tuple[str | None, ...]]], *, is_ranked: bool = False
 ) -> set[T]:
-    """:param is_ranked: a word that is a name means no other, also without quotes, and one that begins some means these"""
-    said = {key: [fold(name) for name in one if name] for key, one in names}
-    found = set(said)
+    """:param is_ranked: exact names exclude prefixes, and prefixes other parts, also without quotes"""
+    folded_names = {key: [fold(name) for name in spellings if name] for key, spellings in names}
+    keys = set(folded_names)
     for text, is_quoted in words:
-        ranks = {key: min(_rank(text, name) for name in written) for key, written in said.items()}
+        ranks = {key: min(_rank(text, name) for name in forms) for key, forms in folded_names.items()}
         best = min(ranks.values(), default=_INSIDE)
         worst = min(best, _INSIDE) if is_ranked or (is_quoted and best == 0) else _INSIDE
-        found &= {key for key, rank in ranks.items() if rank <= worst}
-    return found
+        keys &= {key for key, rank in ranks.items() if rank <= worst}
+    return keys
 
 
 _INSIDE: Final = 2
 
 
 def _rank(text: str, name: str) -> int:
-    """Return 0 for the whole name, 1 for its beginning, `_INSIDE` for a part of it, more for none."""
+    """0 for the exact name, 1 for a prefix, `_INSIDE` for a part, more for no match."""
     return (text != name) + (not name.startswith(text)) if text in name else _INSIDE + 1
 
 

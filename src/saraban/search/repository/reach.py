@@ -1,4 +1,4 @@
-"""Who finds an entry of the index, and whether a reader may be shown what the index found for them."""
+"""Readers of entries, and the check of hits against the database."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,9 +33,8 @@ _row = table_of(DocumentReach).c
 @dataclass(frozen=True, slots=True)
 class SearchReader:
     """
-    :param documents: keys of `document_reach`, and `circulations` those of sheets
-    :param home: as `KindRegister.home` has it; empty for who sees everything
-    :param drawings: by project, the audiences of the reader; None for who reads the whole project
+    :param home: as in `KindRegister.home`; empty for a reader of everything
+    :param drawings: by project; None for all its drawings
     """
 
     documents: Sequence[ReaderKey]
@@ -45,20 +44,18 @@ class SearchReader:
 
     @property
     def reach(self) -> SearchReach:
-        own = register_reach(self.documents, self.home, DOCUMENT)
-        keys = own.keys | register_reach(self.circulations, {}, SHEET).keys
+        document_reach = register_reach(self.documents, self.home, DOCUMENT)
+        keys = document_reach.keys | register_reach(self.circulations, {}, SHEET).keys
         for project, audiences in self.drawings.items():
             keys |= drawing_reach(project, audiences).keys
-        return SearchReach(keys, own.hidden)
+        return SearchReach(keys, document_reach.hidden)
 
 
 @dataclass(slots=True)
 class EntryFacts:
     """
-    What the index has of an entry beside its texts.
-
-    :param reach: keys under which it is found; `home` those of who is shown a newer draft instead
-    :param status: and `type_id`: keys of `document_reach`, None of a drawing
+    :param home: keys of readers who see a newer draft instead
+    :param status: None for a drawing, as `type_id`
     """
 
     created_at: datetime
@@ -71,23 +68,23 @@ class EntryFacts:
 
 
 async def facts(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> dict[tuple[int, int], EntryFacts]:
-    """Return the facts of entries by head and revision; nobody finds an entry that is not among them."""
+    """By head and revision; entries without facts are visible to nobody."""
     if kind in DRAWINGS:
         return await _facts_of_drawings(session, kind, heads)
     statement = sa.select(table_of(DocumentReach)).where(_row.document_id.in_(heads), _row.kind == int(kind))
     statement = statement.with_hint(table_of(DocumentReach), "INDEXED BY ix_reach_document", "sqlite")
-    what = SHEET if kind is SearchKind.CIRCULATION else DOCUMENT
-    found: dict[tuple[int, int], EntryFacts] = {}
+    prefix = SHEET if kind is SearchKind.CIRCULATION else DOCUMENT
+    entries: dict[tuple[int, int], EntryFacts] = {}
     for row in await session.execute(statement):
         due = row.due_date if row.due_date < NO_DUE else None
-        fresh = EntryFacts(row.created_at, row.originator_id, [], [], row.status, row.type_id, due)
-        entry = found.setdefault((row.document_id, row.revision_id), fresh)
-        entry.reach.append(reach_key(what, row.project_id, row.reader_kind, row.reader_id))
+        new_entry = EntryFacts(row.created_at, row.originator_id, [], [], row.status, row.type_id, due)
+        entry = entries.setdefault((row.document_id, row.revision_id), new_entry)
+        entry.reach.append(reach_key(prefix, row.project_id, row.reader_kind, row.reader_id))
         if row.reader_kind == ReaderKind.ORGANIZATION and row.reader_id == row.originator_id:
             entry.reach.append(written_key(row.project_id, row.reader_id, row.contract_id))
         if row.behind:
             entry.home = home_keys(row.originator_id, row.contract_id)
-    return found
+    return entries
 
 
 async def _facts_of_drawings(
@@ -97,35 +94,38 @@ async def _facts_of_drawings(
     columns = (head.id, head.project_id, head.audience_kind, head.audience_id, head.created_at, head.originator_id)
     rows = await session.execute(sa.select(*columns).where(head.id.in_(heads)))
     return {
-        (key, 0): EntryFacts(created, originator, [drawing_key(project), audience_key(project, audience, of)])
-        for key, project, audience, of, created, originator in rows
+        (key, 0): EntryFacts(created, originator, [drawing_key(project), audience_key(project, audience, audience_id)])
+        for key, project, audience, audience_id, created, originator in rows
     }
 
 
 async def shown(
     session: AsyncSession, reader: SearchReader, pairs: Iterable[tuple[SearchKind, int, int]]
 ) -> set[tuple[SearchKind, int, int]]:
-    """Return which kinds, heads and revisions the reader may be shown at this moment."""
     by_kind: dict[SearchKind, set[int]] = {}
     for kind, head, _ in pairs:
         by_kind.setdefault(kind, set()).add(head)
-    found: set[tuple[SearchKind, int, int]] = set()
+    visible: set[tuple[SearchKind, int, int]] = set()
     for kind, heads in by_kind.items():
         if kind in DRAWINGS:
             table = table_of(heads_of(kind)).c
-            statement = sa.select(table.id, sa.literal(0)).where(table.id.in_(heads), _is_shown(table, reader.drawings))
+            statement = sa.select(table.id, sa.literal(0)).where(
+                table.id.in_(heads), _drawing_condition(table, reader.drawings)
+            )
         else:
             keys, home = (
                 (reader.circulations, {}) if kind is SearchKind.CIRCULATION else (reader.documents, reader.home)
             )
             statement = sa.select(_row.document_id, _row.revision_id).where(
-                _row.document_id.in_(heads), _row.kind == int(kind), sa.or_(*(_of_key(key, home) for key in keys))
+                _row.document_id.in_(heads),
+                _row.kind == int(kind),
+                sa.or_(*(_key_condition(key, home) for key in keys)),
             )
-        found |= {(kind, head, revision) for head, revision in await session.execute(statement)}
-    return found
+        visible |= {(kind, head, revision) for head, revision in await session.execute(statement)}
+    return visible
 
 
-def _of_key(key: ReaderKey, home: Mapping[str, Sequence[int]]) -> Condition:
+def _key_condition(key: ReaderKey, home: Mapping[str, Sequence[int]]) -> Condition:
     conditions = [
         _row.project_id == key.project,
         _row.reader_kind == int(key.kind),
@@ -138,12 +138,12 @@ def _of_key(key: ReaderKey, home: Mapping[str, Sequence[int]]) -> Condition:
             _row.originator_id.in_(home["home_organizations"]),
             sa.and_(_row.contract_id.in_(home["home_contracts"]), _row.originator_id.in_(home["home_member_of"])),
         )
-        # Of a document whose newer draft such a key does not show, the draft is shown to whoever is at home.
+        # Readers at home see the newer draft instead of this revision.
         conditions.append(sa.or_(_row.behind == sa.false(), sa.not_(at_home)))
     return sa.and_(*conditions)
 
 
-def _is_shown(head: Any, drawings: Mapping[int, Sequence[Audience] | None]) -> Condition:
+def _drawing_condition(head: Any, drawings: Mapping[int, Sequence[Audience] | None]) -> Condition:
     return sa.or_(
         sa.false(),
         *(
@@ -151,7 +151,9 @@ def _is_shown(head: Any, drawings: Mapping[int, Sequence[Audience] | None]) -> C
             if audiences is None
             else sa.and_(
                 head.project_id == project,
-                sa.tuple_(head.audience_kind, head.audience_id).in_([(int(of), key) for of, key in audiences]),
+                sa.tuple_(head.audience_kind, head.audience_id).in_(
+                    [(int(audience_kind), key) for audience_kind, key in audiences]
+                ),
             )
             for project, audiences in drawings.items()
         ),

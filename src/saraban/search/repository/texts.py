@@ -1,4 +1,4 @@
-"""What there is to find, read from the rows of documents, circulations and drawings: a batch of one kind at a time."""
+"""Texts of documents, circulations and drawings for the index."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,15 +32,13 @@ from saraban.search_index.domain.kinds import DRAWINGS, NameOf, SearchKind
 @dataclass(slots=True)
 class SearchSource:
     """
-    What is found of a revision of a document, of a circulation or of a drawing, as it was written.
+    Searchable content of one document revision, circulation or drawing, unfolded.
 
-    :param revision_id: 0 for what is searched as a whole
-    :param numbers: that it has and had, the present one first
-    :param texts: what a reader is shown a piece of: remarks and the like
-    :param parties: keys of the organization that wrote it and of those that received it, and `people` of who wrote it or has a part in it
-    :param names: of parties and people
-    :param holders: keys of what its files hang on, and `files` their names by key
-    :param in_files: what is written in them, where somebody asked for it
+    :param revision_id: 0 for circulations and drawings
+    :param numbers: the current one first
+    :param parties: keys of organizations, the originator first
+    :param holders: keys of rows that files belong to; `files` names by attachment key
+    :param in_files: contents of the files, read on demand
     """
 
     kind: SearchKind
@@ -68,7 +66,7 @@ class _DrawingTables(NamedTuple):
     attachment: Any
 
 
-_DRAWN: Final[Mapping[SearchKind, _DrawingTables]] = {
+_DRAWING_TABLES: Final[Mapping[SearchKind, _DrawingTables]] = {
     SearchKind.CONTRACT_DRAWING: _DrawingTables(
         drawing.ContractDrawing,
         drawing.ContractDrawingRevision,
@@ -97,9 +95,8 @@ _DRAWN: Final[Mapping[SearchKind, _DrawingTables]] = {
 
 
 def heads_of(kind: SearchKind) -> type[Base]:
-    """Return the class of what an entry of this kind is of."""
     if kind in DRAWINGS:
-        return _DRAWN[kind].head
+        return _DRAWING_TABLES[kind].head
     return Circulation if kind is SearchKind.CIRCULATION else Document
 
 
@@ -109,10 +106,10 @@ async def keys(session: AsyncSession, kind: SearchKind, public_ids: Collection[U
 
 
 async def sources(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
-    """Return what is found of these, in the order of their keys; nothing of what was deleted or withdrawn."""
-    found = await own_texts(session, kind, heads)
-    await complete(session, kind, found)
-    return found
+    """In order of keys, without deleted and withdrawn ones."""
+    entries = await own_texts(session, kind, heads)
+    await complete(session, kind, entries)
+    return entries
 
 
 async def own_texts(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
@@ -123,43 +120,46 @@ async def own_texts(session: AsyncSession, kind: SearchKind, heads: Collection[i
     return await _documents(session, kind, heads)
 
 
-async def complete(session: AsyncSession, kind: SearchKind, found: Sequence[SearchSource]) -> None:
-    heads = {one.head_id for one in found}
+async def complete(session: AsyncSession, kind: SearchKind, entries: Sequence[SearchSource]) -> None:
+    heads = {source.head_id for source in entries}
     if kind < SearchKind.CIRCULATION:
         received = await _recipients(session, heads)
-        for one in found:
-            one.parties += received[one.head_id]
+        for source in entries:
+            source.parties += received[source.head_id]
     elif kind is SearchKind.CIRCULATION:
-        assigned = await _assigned(session, heads)
-        for one in found:
-            one.people += assigned[one.head_id]
-    organizations = await _organizations(session, {key for one in found for key in one.parties})
-    people = await _people(session, {key for one in found for key in one.people})
-    for one in found:
-        one.names += [*chain(*(organizations[key] for key in one.parties)), *(people[key] for key in one.people)]
+        assigned = await _assignees(session, heads)
+        for source in entries:
+            source.people += assigned[source.head_id]
+    organizations = await _organizations(session, {key for source in entries for key in source.parties})
+    people = await _people(session, {key for source in entries for key in source.people})
+    for source in entries:
+        source.names += [
+            *chain(*(organizations[key] for key in source.parties)),
+            *(people[key] for key in source.people),
+        ]
     if kind not in DRAWINGS:
         numbers = await _earlier_numbers(session, Circulation if kind is SearchKind.CIRCULATION else Document, heads)
-        for one in found:
-            one.numbers = list(dict.fromkeys([*one.numbers, *numbers[one.head_id]]))
-    await _add_files(session, kind, {key: one for one in found for key in one.holders})
+        for source in entries:
+            source.numbers = list(dict.fromkeys([*source.numbers, *numbers[source.head_id]]))
+    await _add_files(session, kind, {key: source for source in entries for key in source.holders})
 
 
-_D, _R = Document, DocumentRevision
-_newer = aliased(_R)
+_Document, _Revision = Document, DocumentRevision
+_newer = aliased(_Revision)
 _SUPERSEDED: Final = (
     sa.exists()
     .where(
-        _newer.correspondence_id == _D.id,
-        _newer.revision_number > _R.revision_number,
+        _newer.correspondence_id == _Document.id,
+        _newer.revision_number > _Revision.revision_number,
         _newer.issued_date.is_not(None),
         _newer.withdrawn_at.is_(None),
     )
-    .correlate(_D, _R)
+    .correlate(_Document, _Revision)
 )
 
 
 class _DocumentRow(NamedTuple):
-    """A revision with its document; `number` is the document's, `printed` the revision's own."""
+    """`number` is the document's, `printed` the revision's."""
 
     head_id: int
     public_id: UUID
@@ -177,32 +177,32 @@ class _DocumentRow(NamedTuple):
     issued_date: datetime | None
 
 
-# Of a document its newest revision, and the newest that was issued: nobody is shown another one.
+# The newest revision of a document, and the newest issued one: readers see no others.
 _DOCUMENTS: Final = (
     sa.select(
-        _D.id,
-        _D.public_id,
-        _D.project_id,
-        _D.originator_id,
-        _D.created_by,
-        _D.correspondence_number,
-        _R.id.label("revision_id"),
-        _R.correspondence_number.label("printed"),
-        _R.sender_number,
-        _R.subject,
-        _R.body,
-        _R.description,
-        _R.remarks,
-        _R.issued_date,
+        _Document.id,
+        _Document.public_id,
+        _Document.project_id,
+        _Document.originator_id,
+        _Document.created_by,
+        _Document.correspondence_number,
+        _Revision.id.label("revision_id"),
+        _Revision.correspondence_number.label("printed"),
+        _Revision.sender_number,
+        _Revision.subject,
+        _Revision.body,
+        _Revision.description,
+        _Revision.remarks,
+        _Revision.issued_date,
     )
-    .join(_R, _R.correspondence_id == _D.id)
-    .where(_D.deleted_at.is_(None), _R.withdrawn_at.is_(None), ~_SUPERSEDED)
-    .order_by(_D.id, _R.revision_number.desc())
+    .join(_Revision, _Revision.correspondence_id == _Document.id)
+    .where(_Document.deleted_at.is_(None), _Revision.withdrawn_at.is_(None), ~_SUPERSEDED)
+    .order_by(_Document.id, _Revision.revision_number.desc())
 )
 
 
 async def _documents(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
-    rows = map(_DocumentRow._make, await session.execute(_DOCUMENTS.where(_D.id.in_(heads))))
+    rows = map(_DocumentRow._make, await session.execute(_DOCUMENTS.where(_Document.id.in_(heads))))
     return [
         SearchSource(
             kind=kind,
@@ -211,23 +211,23 @@ async def _documents(session: AsyncSession, kind: SearchKind, heads: Collection[
             public_id=row.public_id,
             project_id=row.project_id,
             subject=row.subject,
-            numbers=list(dict.fromkeys(one for one in (row.printed, row.number, row.sender_number) if one)),
+            numbers=list(dict.fromkeys(number for number in (row.printed, row.number, row.sender_number) if number)),
             texts=[text for text in (row.body, row.description, row.remarks) if text],
             parties=[row.originator_id],
             people=[row.created_by],
             holders=[row.revision_id],
         )
-        for row in _shown(rows)
+        for row in _visible_revisions(rows)
     ]
 
 
-def _shown(rows: Iterable[_DocumentRow]) -> Iterator[_DocumentRow]:
-    """:param rows: those of a document one after the other, the newest first"""
-    for _, those in groupby(rows, key=attrgetter("head_id")):
-        newest, *others = those
+def _visible_revisions(rows: Iterable[_DocumentRow]) -> Iterator[_DocumentRow]:
+    """:param rows: grouped by document, newest first"""
+    for _, revisions in groupby(rows, key=attrgetter("head_id")):
+        newest, *others = revisions
         yield newest
         if newest.issued_date is None:
-            yield from [one for one in others if one.issued_date is not None][:1]
+            yield from [row for row in others if row.issued_date is not None][:1]
 
 
 _ORGANIZATIONS: Final = sa.select(
@@ -270,18 +270,18 @@ async def _circulations(session: AsyncSession, heads: Collection[int]) -> list[S
     ]
 
 
-async def _assigned(session: AsyncSession, sheets: Collection[int]) -> dict[int, list[int]]:
-    part = CirculationRouting
-    statement = sa.select(part.circulation_id, part.assigned_to).where(part.circulation_id.in_(sheets))
-    found: dict[int, list[int]] = defaultdict(list)
+async def _assignees(session: AsyncSession, sheets: Collection[int]) -> dict[int, list[int]]:
+    routing = CirculationRouting
+    statement = sa.select(routing.circulation_id, routing.assigned_to).where(routing.circulation_id.in_(sheets))
+    people: dict[int, list[int]] = defaultdict(list)
     for key, person in await session.execute(statement):
         if person is not None:
-            found[key].append(person)
-    return found
+            people[key].append(person)
+    return people
 
 
 async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
-    tables = _DRAWN[kind]
+    tables = _DRAWING_TABLES[kind]
     head, revision = tables.head, tables.revision
     statement = (
         sa.select(head, revision, tables.number.label("number"))
@@ -289,43 +289,49 @@ async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[i
         .where(head.id.in_(heads), head.deleted_at.is_(None))
         .order_by(head.id, revision.revision_number.desc())
     )
-    found: dict[int, SearchSource] = {}
-    for row, one, number in await session.execute(statement):
-        if row.id not in found:  # the newest revision comes first: it is what the drawing is called by
-            found[row.id] = SearchSource(
+    sources: dict[int, SearchSource] = {}
+    for row, drawing_revision, number in await session.execute(statement):
+        if row.id not in sources:  # the newest revision comes first and gives the title
+            sources[row.id] = SearchSource(
                 kind=kind,
                 head_id=row.id,
                 revision_id=0,
                 public_id=row.public_id,
                 project_id=row.project_id,
-                subject=one.title,
+                subject=drawing_revision.title,
                 numbers=[number],
                 parties=[row.originator_id] if row.originator_id is not None else [],
             )
-        source = found[row.id]
-        source.holders.append(one.id)
-        source.numbers += [text for text in (one.drawing_number, one.legacy_drawing_number) if text]
-        source.texts += [text for text in (one.title, one.title_en, one.description, row.zone) if text]
-    for source in found.values():
+        source = sources[row.id]
+        source.holders.append(drawing_revision.id)
+        source.numbers += [
+            text for text in (drawing_revision.drawing_number, drawing_revision.legacy_drawing_number) if text
+        ]
+        source.texts += [
+            text
+            for text in (drawing_revision.title, drawing_revision.title_en, drawing_revision.description, row.zone)
+            if text
+        ]
+    for source in sources.values():
         source.numbers, source.texts = list(dict.fromkeys(source.numbers)), list(dict.fromkeys(source.texts))
-    return list(found.values())
+    return list(sources.values())
 
 
 async def _recipients(session: AsyncSession, heads: Collection[int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = defaultdict(list)
+    organizations: dict[int, list[int]] = defaultdict(list)
     link = DocumentRecipient
     statement = sa.select(link.correspondence_id, link.recipient_organization_id)
     statement = statement.where(link.correspondence_id.in_(heads)).order_by(link.correspondence_id, link.position)
     for head, organization in await session.execute(statement):
-        found[head].append(organization)
-    return found
+        organizations[head].append(organization)
+    return organizations
 
 
 async def _earlier_numbers(
     session: AsyncSession, heads: type[Document | Circulation], keys: Collection[int]
 ) -> dict[int, list[str]]:
-    """Return the numbers that documents had before they were renumbered, by their keys (REQ-NUM-32)."""
-    found: dict[int, list[str]] = defaultdict(list)
+    """Numbers before a renumbering (REQ-NUM-32)."""
+    numbers: dict[int, list[str]] = defaultdict(list)
     statement = (
         sa.select(heads.id, NumberRendering.document_number)
         .join(LedgerEntry, LedgerEntry.holder_public_id == heads.public_id)
@@ -333,12 +339,12 @@ async def _earlier_numbers(
         .where(heads.id.in_(keys), LedgerEntry.replaced_by_uuid.is_not(None))
     )
     for head, number in await session.execute(statement):
-        found[head].append(number)
-    return found
+        numbers[head].append(number)
+    return numbers
 
 
 async def _add_files(session: AsyncSession, kind: SearchKind, owners: Mapping[int, SearchSource]) -> None:
-    """:param owners: by the key of what the files hang on"""
+    """:param owners: by the key of the row that files belong to"""
     owner, attachment = _FILES[kind]
     statement = sa.select(owner, Attachment.id, Attachment.original_filename)
     statement = statement.join(Attachment, Attachment.id == attachment).where(owner.in_(list(owners)))
@@ -346,15 +352,15 @@ async def _add_files(session: AsyncSession, kind: SearchKind, owners: Mapping[in
         owners[key].files[file] = name
 
 
-_OF_DOCUMENTS: Final = (
+_DOCUMENT_FILES: Final = (
     DocumentRevisionAttachment.correspondence_revision_id,
     DocumentRevisionAttachment.attachment_id,
 )
-# The columns of a link: what files hang on, and the file.
+# Columns of a link: owner and file.
 _FILES: Final[Mapping[SearchKind, tuple[Any, Any]]] = {
-    **dict.fromkeys((SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL), _OF_DOCUMENTS),
+    **dict.fromkeys((SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL), _DOCUMENT_FILES),
     SearchKind.CIRCULATION: (CirculationAttachment.circulation_id, CirculationAttachment.attachment_id),
-    **{kind: (tables.of_revision, tables.attachment) for kind, tables in _DRAWN.items()},
+    **{kind: (tables.of_revision, tables.attachment) for kind, tables in _DRAWING_TABLES.items()},
 }
 _KIND: Final = sa.case(
     {"RFA": int(SearchKind.RFA), "TRANSMITTAL": int(SearchKind.TRANSMITTAL)},
@@ -364,30 +370,32 @@ _KIND: Final = sa.case(
 
 
 async def bearers(session: AsyncSession, renamed: Mapping[NameOf, Collection[UUID]]) -> dict[SearchKind, set[int]]:
-    """Return keys of what `complete` gives the names of these organizations and people."""
+    """Return entries to which `complete` adds these names."""
     parties = sa.select(Organization.id).where(Organization.public_id.in_(renamed.get(NameOf.ORGANIZATION, ())))
     people = sa.select(User.user_id).where(User.public_id.in_(renamed.get(NameOf.PERSON, ())))
-    link, sheet, part = DocumentRecipient, Circulation, CirculationRouting
-    found: dict[SearchKind, set[int]] = defaultdict(set)
+    link, sheet, routing = DocumentRecipient, Circulation, CirculationRouting
+    heads: dict[SearchKind, set[int]] = defaultdict(set)
     documents = sa.union(
-        sa.select(_D.id).where(_D.originator_id.in_(parties)),
+        sa.select(_Document.id).where(_Document.originator_id.in_(parties)),
         sa.select(link.correspondence_id).where(link.recipient_organization_id.in_(parties)),
-        sa.select(_D.id).where(_D.created_by.in_(people)),
+        sa.select(_Document.id).where(_Document.created_by.in_(people)),
     ).subquery()
-    statement = sa.select(_KIND, _D.id).join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)
-    for kind, key in await session.execute(statement.join(documents, documents.c.id == _D.id)):
-        found[SearchKind(kind)].add(key)
+    statement = sa.select(_KIND, _Document.id).join(
+        CorrespondenceType, CorrespondenceType.id == _Document.correspondence_type_id
+    )
+    for kind, key in await session.execute(statement.join(documents, documents.c.id == _Document.id)):
+        heads[SearchKind(kind)].add(key)
     sheets = (
         sa.select(sheet.id).where(sheet.organization_id.in_(parties)),
         sa.select(sheet.id).where(sheet.created_by_user_id.in_(people)),
-        sa.select(part.circulation_id).where(part.assigned_to.in_(people)),
+        sa.select(routing.circulation_id).where(routing.assigned_to.in_(people)),
     )
     for select in sheets:
-        found[SearchKind.CIRCULATION].update(await session.scalars(select))
-    for drawn, tables in _DRAWN.items():
+        heads[SearchKind.CIRCULATION].update(await session.scalars(select))
+    for drawing_kind, tables in _DRAWING_TABLES.items():
         head = tables.head
-        found[drawn].update(await session.scalars(sa.select(head.id).where(head.originator_id.in_(parties))))
-    return found
+        heads[drawing_kind].update(await session.scalars(sa.select(head.id).where(head.originator_id.in_(parties))))
+    return heads
 
 
 async def count_heads(session: AsyncSession) -> int:
@@ -409,28 +417,28 @@ async def slice_of(session: AsyncSession, kind: SearchKind, *, after: int, limit
 
 
 async def holders(session: AsyncSession, attachment_ids: Collection[int]) -> dict[SearchKind, set[UUID]]:
-    found: dict[SearchKind, set[UUID]] = defaultdict(set)
+    heads_by_kind: dict[SearchKind, set[UUID]] = defaultdict(set)
     link = DocumentRevisionAttachment
     documents = (
-        sa.select(_KIND, _D.public_id)
-        .join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)
-        .join(_R, _R.correspondence_id == _D.id)
-        .join(link, link.correspondence_revision_id == _R.id)
+        sa.select(_KIND, _Document.public_id)
+        .join(CorrespondenceType, CorrespondenceType.id == _Document.correspondence_type_id)
+        .join(_Revision, _Revision.correspondence_id == _Document.id)
+        .join(link, link.correspondence_revision_id == _Revision.id)
         .where(link.attachment_id.in_(attachment_ids))
     )
     for kind, public_id in await session.execute(documents):
-        found[SearchKind(kind)].add(public_id)
+        heads_by_kind[SearchKind(kind)].add(public_id)
     sheets = sa.select(Circulation.public_id).join(
         CirculationAttachment, CirculationAttachment.circulation_id == Circulation.id
     )
-    found[SearchKind.CIRCULATION] |= set(
+    heads_by_kind[SearchKind.CIRCULATION] |= set(
         await session.scalars(sheets.where(CirculationAttachment.attachment_id.in_(attachment_ids)))
     )
-    for drawn, tables in _DRAWN.items():
+    for drawing_kind, tables in _DRAWING_TABLES.items():
         heads = (
             sa.select(tables.head.public_id)
             .join(tables.revision, tables.of_head == tables.head.id)
             .join(table_of(tables.attachment.class_), tables.of_revision == tables.revision.id)
         )
-        found[drawn] |= set(await session.scalars(heads.where(tables.attachment.in_(attachment_ids))))
-    return found
+        heads_by_kind[drawing_kind] |= set(await session.scalars(heads.where(tables.attachment.in_(attachment_ids))))
+    return heads_by_kind

@@ -1,1 +1,1 @@
-"""Finding what somebody may see, and keeping the index of it."""
+"""Search, suggestions, and the upkeep of the index."""

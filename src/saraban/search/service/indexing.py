@@ -1,7 +1,7 @@
 """
-Keeping the index of search: the process that holds the lock of the node's index reads what was noted, and writes its entries.
+Upkeep of the index by the process that holds its lock.
 
-Whoever writes a document notes it in their own transaction.
+Writers of documents queue changes in their own transaction.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ __all__ = [
     "waiting",
 ]
 
-BATCH: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
-ROUND: Final = 2_000  # changes of one commit
-BUILT: Final = 50_000  # entries of one commit while an index is built
+BATCH: Final = 500  # values of an IN list; from a thousand MariaDB uses a temporary table and reads everything
+ROUND: Final = 2_000  # changes per commit
+BUILT: Final = 50_000  # entries per commit during a build
 MOST_IN_FILES: Final = 3_000_000  # characters of all files of an entry
 Progress = Callable[[int, int], None]
 Document = Mapping[str, Any]
@@ -50,54 +50,53 @@ _NAMES: Final = {int(name) for name in NameOf}
 
 
 async def index_next(db: Database) -> bool:
-    """Index what was changed, and return whether there was anything; without the lock of the index nothing is done."""
+    """Return whether there were changes; do nothing without the lock of the index."""
     writer = index.writer_of(db)
     if writer is None:
         return False
     async with writer.turn:
-        return await writer.acquire(db) and await _next(db, writer)
+        return await writer.acquire(db) and await _index_round(db, writer)
 
 
-async def _next(db: Database, writer: SearchWriter) -> bool:
+async def _index_round(db: Database, writer: SearchWriter) -> bool:
     if writer.state.build is not None:
-        await _build(db, writer)
+        await _build_slice(db, writer)
         return True
-    begun = stopwatch()
+    started = stopwatch()
     changes = await writer.read(db, limit=ROUND)
     if changes:
         async with db.reading() as session:
             heads = await _changed_heads(session, [(change.kind, change.head_uuid) for change in changes])
         for kind, keys in heads.items():
-            await _replace(db, writer, kind, sorted(keys))
+            await _replace_entries(db, writer, kind, sorted(keys))
         await writer.publish()
-    writer.follower.settle(changes, until=begun)
+    writer.follower.settle(changes, until=started)
     await writer.record(db)
     return bool(changes)
 
 
 async def _changed_heads(session: AsyncSession, changes: Sequence[tuple[int, UUID]]) -> dict[SearchKind, set[int]]:
-    named: dict[int, set[UUID]] = defaultdict(set)
+    public_ids_by_kind: dict[int, set[UUID]] = defaultdict(set)
     for kind, public_id in changes:
-        named[kind].add(public_id)
-    renamed = {NameOf(kind): public_ids for kind, public_ids in named.items() if kind in _NAMES}
-    found = await texts.bearers(session, renamed) if renamed else defaultdict(set)
-    for kind in named.keys() - _NAMES:
-        found[SearchKind(kind)].update(await texts.keys(session, SearchKind(kind), named[kind]))
-    return found
+        public_ids_by_kind[kind].add(public_id)
+    renamed = {NameOf(kind): public_ids for kind, public_ids in public_ids_by_kind.items() if kind in _NAMES}
+    heads = await texts.bearers(session, renamed) if renamed else defaultdict(set)
+    for kind in public_ids_by_kind.keys() - _NAMES:
+        heads[SearchKind(kind)].update(await texts.keys(session, SearchKind(kind), public_ids_by_kind[kind]))
+    return heads
 
 
-async def _replace(db: Database, writer: SearchWriter, kind: SearchKind, heads: Sequence[int]) -> None:
+async def _replace_entries(db: Database, writer: SearchWriter, kind: SearchKind, heads: Sequence[int]) -> None:
     for start in range(0, len(heads), BATCH):
-        some = heads[start : start + BATCH]
+        batch = heads[start : start + BATCH]
         async with db.reading() as session:
-            entries = await _entries(session, kind, some)
+            entries = await _read_entries(session, kind, batch)
         await writer.write(
-            await asyncio.to_thread(_documents, entries), replaced=[head_of(int(kind), head) for head in some]
+            await asyncio.to_thread(_documents, entries), replaced=[head_of(int(kind), head) for head in batch]
         )
 
 
-async def _build(db: Database, writer: SearchWriter) -> None:
-    """Add the next entries of an index that is built, as many as one commit makes visible."""
+async def _build_slice(db: Database, writer: SearchWriter) -> None:
     assert writer.state.build is not None
     place, after = writer.state.build
     added = 0
@@ -105,7 +104,7 @@ async def _build(db: Database, writer: SearchWriter) -> None:
         kind = _KINDS[place]
         async with db.reading() as session:
             heads = await texts.slice_of(session, kind, after=after, limit=BATCH)
-            entries = await _entries(session, kind, heads)
+            entries = await _read_entries(session, kind, heads)
         replaced = [head_of(int(kind), head) for head in heads] if writer.may_repeat else ()
         await writer.write(await asyncio.to_thread(_documents, entries), replaced=replaced)
         added += len(heads)
@@ -121,16 +120,16 @@ class Entry:
     in_files: Sequence[str]
 
 
-async def _entries(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[Entry]:
-    """Return the entries of heads: of what nobody may see there is none."""
+async def _read_entries(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[Entry]:
+    """Leave out entries that nobody may see."""
     sources = await texts.sources(session, kind, heads) if heads else []
     facts = await reach.facts(session, kind, heads) if sources else {}
-    written = await extraction.texts(session, {file for source in sources for file in source.files})
+    file_texts = await extraction.texts(session, {file for source in sources for file in source.files})
     return [
         Entry(
             source,
             facts[source.head_id, source.revision_id],
-            [written[file] for file in sorted(source.files) if file in written],
+            [file_texts[file] for file in sorted(source.files) if file in file_texts],
         )
         for source in sources
         if (source.head_id, source.revision_id) in facts
@@ -142,21 +141,20 @@ def _documents(entries: Sequence[Entry]) -> list[Document]:
 
 
 def document_of(entry: Entry) -> Document:
-    """Return what the index stores of an entry, by its fields."""
     source, facts = entry.source, entry.facts
     kind = int(source.kind)
     numbers = [fold(number) for number in source.numbers]
-    said = [fold(text) for text in (source.subject, *source.texts, *source.files.values())]
+    folded_texts = [fold(text) for text in (source.subject, *source.texts, *source.files.values())]
     left = MOST_IN_FILES
     for text in entry.in_files:
-        said.append(fold(text)[:left])
-        left -= len(said[-1])
+        folded_texts.append(fold(text)[:left])
+        left -= len(folded_texts[-1])
     names = dict.fromkeys(map(fold_cached, source.names))
     receivers = source.parties[1:] if source.kind < SearchKind.CIRCULATION else []
     originators = [facts.originator_id] if facts.originator_id is not None else []
     document = {
         "number": " ".join(map(grams, dict.fromkeys([*numbers, *map(joined, numbers)]))),
-        "text": " ".join([*map(grams, dict.fromkeys(said)), *map(grams_cached, names)]),
+        "text": " ".join([*map(grams, dict.fromkeys(folded_texts)), *map(grams_cached, names)]),
         "reach": sorted(set(facts.reach)),
         "home": facts.home,
         "head": head_of(kind, source.head_id),
@@ -176,40 +174,40 @@ def document_of(entry: Entry) -> Document:
 
 
 async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) -> None:
-    """Have each node index what these files belong to: their text is there now."""
+    """Call it once the text of the files is available."""
     for kind, public_ids in (await holders(session, attachment_ids)).items():
         await index.note_changes(session, kind, public_ids)
 
 
 async def rebuild(db: Database, *, progress: Progress = lambda _done, _total: None) -> bool:
     """
-    Build the index of this node anew, and return whether it was built here; else the process that writes it was asked to.
+    Rebuild the index, or ask the writing process to; return whether it is complete.
 
-    Meanwhile less is found. A build that is stopped is continued by the worker.
+    Searches find fewer entries meanwhile. The worker continues an interrupted build.
     """
-    writer, found = index.writer_of(db), index.attached_index(db)
-    if writer is None or found is None:
+    writer, search_index = index.writer_of(db), index.attached_index(db)
+    if writer is None or search_index is None:
         return False
-    found.request_rebuild()
+    search_index.request_rebuild()
     async with db.reading() as session:
         total, done = await texts.count_heads(session), 0
     gc.disable()  # a batch is a million small objects without cycles
     try:
         async with writer.turn:
             while await writer.acquire(db) and writer.state.build is not None:
-                await _build(db, writer)
+                await _build_slice(db, writer)
                 done = min(total, done + BUILT)
                 progress(done, total)
     finally:
         gc.enable()
     while await index_next(db):
         pass
-    return found.is_complete and not found.rebuild_request.exists()
+    return search_index.is_complete and not search_index.rebuild_request.exists()
 
 
 def is_built(db: Database) -> bool:
-    found = index.attached_index(db)
-    return found is not None and found.is_complete
+    search_index = index.attached_index(db)
+    return search_index is not None and search_index.is_complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,35 +217,35 @@ class IndexDifference:
 
 
 async def compare(db: Database) -> AsyncIterator[IndexDifference]:
-    """Return what the index of this node lacks or has as it is not; a change that waits is no difference."""
+    """Yield missing and wrong entries, except those with a queued change."""
     for kind in SearchKind:
         after: int | None = 0
         while after is not None:
             async with db.reading() as session:
                 heads = await texts.slice_of(session, kind, after=after, limit=BATCH)
-                wrong = await _differing(session, kind, heads)
-            for difference in wrong:
+                differences = await _find_differences(session, kind, heads)
+            for difference in differences:
                 yield difference
             after = heads[-1] if len(heads) == BATCH else None
 
 
-async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
-    entries = await _entries(session, kind, heads)
-    wanted = {
+async def _find_differences(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
+    entries = await _read_entries(session, kind, heads)
+    expected = {
         (document["head"], document["revision"]): ([document["digest"]], entry.source.numbers[0])
         for entry, document in zip(entries, await asyncio.to_thread(_documents, entries), strict=True)
     }
-    found = index.index_of(session)
+    search_index = index.index_of(session)
     keys = [head_of(int(kind), head) for head in heads]
-    there = await asyncio.to_thread(found.digests, keys) if found is not None else {}
-    wrong = {key for key in wanted.keys() | there.keys() if wanted.get(key, (None,))[0] != there.get(key)}
-    if not wrong:
+    stored = await asyncio.to_thread(search_index.digests, keys) if search_index is not None else {}
+    differing = {key for key in expected.keys() | stored.keys() if expected.get(key, (None,))[0] != stored.get(key)}
+    if not differing:
         return []
-    waits = await _changed_heads(
+    queued = await _changed_heads(
         session, [(change.kind, change.head_uuid) for change in await index.unsettled(session)]
     )
     return [
-        IndexDifference(kind, wanted[key][1] if key in wanted else str(index.key_of(key[0])[1]))
-        for key in sorted(wrong)
-        if index.key_of(key[0])[1] not in waits.get(kind, ())
+        IndexDifference(kind, expected[key][1] if key in expected else str(index.key_of(key[0])[1]))
+        for key in sorted(differing)
+        if index.key_of(key[0])[1] not in queued.get(kind, ())
     ]

@@ -1,4 +1,4 @@
-"""What the box suggests while somebody types: documents that they find, and people whose documents they can look for."""
+"""Suggestions of the search box."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,26 +23,26 @@ PEOPLE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """:param documents: those whose number has what was typed first"""
+    """:param documents: those whose number contains the text come first"""
 
     documents: Sequence[FoundItem] = ()
     people: Sequence[OrganizationMember] = ()
 
 
 async def suggest(ctx: RequestContext, session: AsyncSession, text: str) -> Suggestions:
-    """Return what the caller may see of what was typed; nothing for what nothing can be found by."""
+    """Return none for a query that the search refuses."""
     try:
         query = parse(text, today=local_date(ctx.now, ctx.zone))
     except Invalid:
         return Suggestions()
-    found = await search(ctx, session, SearchQuestion(text, best_first=True, limit=DOCUMENTS))
-    return Suggestions(found.items, await _people(ctx, session, query))
+    result = await search(ctx, session, SearchQuestion(text, best_first=True, limit=DOCUMENTS))
+    return Suggestions(result.items, await _people(ctx, session, query))
 
 
 async def _people(ctx: RequestContext, session: AsyncSession, query: SearchQuery) -> list[OrganizationMember]:
-    """Return people whose name has every word; a query with more than words asks for documents alone."""
+    """None for a query with conditions or exclusions."""
     if query != SearchQuery(query.words) or not ctx.caller.may_anywhere(VIEW):
         return []
     people = await core.people_offered(ctx, session, await projects.projects_of(ctx, session))
-    names = ((one, fold_cached(one.display_name)) for one in people)
-    return [one for one, name in names if all(word in name for word in query.words)][:PEOPLE]
+    names = ((person, fold_cached(person.display_name)) for person in people)
+    return [person for person, name in names if all(word in name for word in query.words)][:PEOPLE]

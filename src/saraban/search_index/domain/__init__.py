@@ -1,1 +1,1 @@
-"""Parts of the search index without a database: folding, trigrams, queries, reader keys."""
+"""Folding, trigrams, queries and reader keys, without a database."""

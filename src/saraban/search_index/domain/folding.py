@@ -1,4 +1,4 @@
-"""Folding of texts for comparison, and positions of folded characters in the original."""
+"""Folding of texts, and positions in the original."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ _CLUSTER: Final = re.compile(
 
 
 def fold(text: str) -> str:
-    """Apply `kit.text.unify`; convert Thai digits to Arabic ones, and remove blanks beside Thai letters."""
+    """`kit.text.unify`, with Arabic digits and without blanks beside Thai letters."""
     if text.isascii():
         return unify(text)
     folded = unify(_THAI_GAP.sub("", text))
@@ -34,12 +34,12 @@ fold_cached = lru_cache(maxsize=4_096)(fold)  # for repeated texts: single lette
 
 
 def joined(number: str) -> str:
-    """Return a folded number without separators, for users who do not remember them."""
+    """Remove separators, for users who do not remember them."""
     return _SEPARATORS.sub("", number)
 
 
 def fold_with_places(text: str) -> tuple[str, list[int]]:
-    """Return the folded text, and for each of its characters the position of its source in `text`."""
+    """Return the folded text with the source position of each character."""
     folded: list[str] = []
     places: list[int] = []
     origins: list[int] = []
@@ -56,5 +56,5 @@ def fold_with_places(text: str) -> tuple[str, list[int]]:
 
 
 def has_letters(word: str) -> bool:
-    """Return whether a word contains more than combining marks."""
+    """False for combining marks alone."""
     return any(unicodedata.category(character)[0] in "LNPS" for character in word)

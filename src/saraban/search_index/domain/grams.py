@@ -1,8 +1,4 @@
-"""
-Trigrams of texts for the index.
-
-A word of three characters or more is a phrase of its trigrams. A shorter word is a term of a separate field.
-"""
+"""Trigrams of texts; a shorter word is a term of a separate field."""
 
 from functools import lru_cache
 from typing import Final
@@ -14,7 +10,6 @@ _PIECE: Final = 50_000  # characters; a trigram takes eighty bytes while its pie
 
 
 def grams(text: str) -> str:
-    """Return the trigrams of a folded text, separated by blanks."""
     text = f"{END}{text}{END}{END}".replace(" ", _BLANK)
     last = len(text) - GRAM + 1
     if last <= _PIECE:
@@ -24,7 +19,7 @@ def grams(text: str) -> str:
 
 
 def short_grams(grams_of_text: str) -> str:
-    """Return the distinct characters and pairs of characters of trigrams, separated by blanks."""
+    """Return the distinct single characters and pairs of trigrams."""
     shorts = {gram[:size] for gram in set(grams_of_text.split(" ")) for size in (1, 2)}
     return " ".join(short for short in shorts if END not in short)
 
@@ -33,11 +28,11 @@ grams_cached: Final = lru_cache(maxsize=4_096)(grams)  # for names, which many d
 
 
 def marked(word: str) -> str:
-    """Return a folded word in the form that trigrams have, with blanks replaced."""
+    """Replace blanks as in trigrams."""
     return word.replace(" ", _BLANK)
 
 
 def phrase_of(word: str) -> list[tuple[int, str]]:
-    """Return the fewest trigrams, with positions, that cover a marked word of at least three characters."""
+    """Return the fewest trigrams, with positions, that cover the word."""
     places = sorted({*range(0, len(word) - GRAM + 1, GRAM), len(word) - GRAM})
     return [(place, word[place : place + GRAM]) for place in places]

@@ -5,7 +5,7 @@ from typing import Final
 
 
 class SearchKind(IntEnum):
-    """Values in the index; up to `CIRCULATION` the same as in `document_reach`. Values are never reused."""
+    """Up to `CIRCULATION` as in `document_reach`. Values are never reused."""
 
     CORRESPONDENCE = 1
     RFA = 2
@@ -17,12 +17,12 @@ class SearchKind(IntEnum):
 
     @property
     def path(self) -> str:
-        """Path of its pages and of its API, and the value of `kind=`."""
+        """Path of pages and API, and value of `kind=`."""
         return _PATHS[self]
 
 
 class NameOf(IntEnum):
-    """Kinds of renamed parties in the queue; disjoint from `SearchKind`."""
+    """Renamed parties in the queue; disjoint from `SearchKind`."""
 
     ORGANIZATION = 21
     PERSON = 22

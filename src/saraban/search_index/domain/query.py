@@ -1,4 +1,4 @@
-"""Parser of search queries: words, phrases, exclusions, and conditions like `from:คคง.`."""
+"""Parser of search queries."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from saraban.search_index.domain.folding import fold, has_letters
 
 LONGEST: Final = 500  # characters of a query
 MOST_WORDS: Final = 12
-SHORTEST: Final = 2  # characters of the longest word; shorter words are allowed beside it
+SHORTEST: Final = 2  # minimum characters of the longest word
 
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "from": ("sender", "ผู้ส่ง", "จาก"),
@@ -37,18 +37,14 @@ _YEAR: Final = re.compile(r"[12]\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class DueRange:
-    """Due days, both ends included; None for an open end."""
+    """Both ends included; None for an open end."""
 
     first: date | None = None
     last: date | None = None
 
 
 class Term(NamedTuple):
-    """
-    The folded value of a condition.
-
-    :param is_quoted: match the exact code or name, if there is one
-    """
+    """:param is_quoted: match an exact code or name, if there is one"""
 
     text: str
     is_quoted: bool = False
@@ -57,9 +53,9 @@ class Term(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """
-    :param words: folded; each matches inside the text
+    :param words: folded
     :param year: of entry, A.D.
-    :param conditions: values by `from`, `to`, `party`, `type`, `status` or `number`; all must match
+    :param conditions: by `from`, `to`, `party`, `type`, `status` or `number`; all must match
     """
 
     words: tuple[str, ...] = ()
@@ -75,12 +71,10 @@ class SearchQuery:
 
 def parse(text: str, *, today: date) -> SearchQuery:
     """
-    Parse a query of the search box.
-
-    A colon in quotes or after an unlikely name belongs to the word, and so does a minus if nothing else was typed.
+    A colon in quotes or after an unlikely name belongs to the word, and so does a lone minus.
 
     :param today: base of `due:<7d`
-    :raises Invalid: at `query:q`, for an empty or too short query, an unknown condition, or an excluded condition
+    :raises Invalid: at `query:q`, for an empty or too short query, an unknown or an excluded condition
     """
     query = _parse_parts(text, CONDITIONS, today)
     _check_words(query)
@@ -93,7 +87,7 @@ def parse(text: str, *, today: date) -> SearchQuery:
 
 def parse_words(text: str) -> SearchQuery:
     """
-    Parse a query of a register's filter: words, phrases and exclusions. A colon belongs to the word.
+    Parse without conditions, for registers.
 
     :raises Invalid: at `query:q`, for too many words, and for words of combining marks only
     """

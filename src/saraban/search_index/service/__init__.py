@@ -1,4 +1,4 @@
-"""Public interface of the search index: queueing changes, and queries."""
+"""Public interface of the search index."""
 
 from saraban.search_index.repository import note_changes, note_keys, queue_renamed
 from saraban.search_index.service.reading import (

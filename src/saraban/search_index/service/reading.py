@@ -1,8 +1,7 @@
 """
-Reading the index directory of a node.
+The index directory of a node: one folder per schema version, with its state in `state.json`.
 
-It contains one folder per schema version, with the state of the index in `state.json`. One process writes, see `writing`;
-every process reopens the index when the state names another one, and reloads it after a commit.
+One process writes, see `writing`; the others reopen the index with a new state, and reload it after a commit.
 """
 
 import re
@@ -80,7 +79,7 @@ class IndexDamaged(IndexFault):
 def faults_sorted() -> Iterator[None]:
     """
     :raises IndexFault: for a temporary limit
-    :raises IndexDamaged: for all other errors, including panics, a `BaseException` class that cannot be imported
+    :raises IndexDamaged: for all other errors, including panics, whose class cannot be imported
     """
     try:
         yield
@@ -98,22 +97,20 @@ def open_folder(folder: Path) -> Index:
 
 
 def head_of(kind: int, key: int) -> int:
-    """Return the value of `head`; `status` and `type` combine kind and key in the same way."""
+    """`status` and `type` combine kind and key in the same way."""
     return kind << _HEAD_BITS | key
 
 
 def key_of(value: int) -> tuple[int, int]:
-    """Return kind and key of a value of `head_of`."""
     return value >> _HEAD_BITS, value & (1 << _HEAD_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
     """
-    :param generation: folder name of the index
-    :param position: the index contains every change up to this `id`; `earlier` is the previously saved position
-    :param newest: the greatest indexed `id`; smaller ones may become visible later
-    :param build: during a build, the kind's place and the key after which it continues
+    :param position: every change up to this `id` is included; `earlier` is the previously saved position
+    :param newest: the greatest included `id`; smaller ones may become visible later
+    :param build: place and key after which a build continues
     """
 
     node: UUID
@@ -131,10 +128,9 @@ class IndexState:
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
     """
-    :param words: folded; all must match numbers or text; `excluded` match neither; `numbers` match numbers
+    :param words: folded; all match numbers or text; `excluded` match neither; `numbers` match numbers
     :param reach: None for unrestricted
-    :param values: permitted values by field
-    :param since: lower bounds by field, inclusive; `until` is exclusive
+    :param since: inclusive; `until` is exclusive
     """
 
     words: Sequence[str] = ()
@@ -165,7 +161,7 @@ class IndexQuery:
         return Query.boolean_query(parts)
 
     def bound(self, searcher: Searcher) -> int:
-        """Return an upper bound of the number of matches."""
+        """Upper bound of the number of matches."""
         bounds = [searcher.num_docs]
         if self.reach is not None:
             bounds.append(sum(searcher.doc_freq("reach", key) for key in self.reach.keys))
@@ -227,7 +223,7 @@ class SearchIndex:
         self._windows: tuple[int, list[tuple[int, int]]] = (0, [])
 
     def state(self) -> IndexState | None:
-        """Return the state of the index; None without an index of this version."""
+        """None without an index of this version."""
         try:
             raw = orjson.loads((self.folder / "state.json").read_bytes())
             build = tuple(raw["build"]) if raw["build"] else None
@@ -283,11 +279,9 @@ class SearchIndex:
         self, query: IndexQuery, *, skip: int, limit: int, needed: int, facets: int = 0, years: Mapping[int, int] = {}
     ) -> NewestHits:
         """
-        Return matches, newest first.
-
         :param needed: the count is exact up to this number
         :param facets: number of newest matches to count by value
-        :param years: years to count, with the start of each in microseconds
+        :param years: start of each year in microseconds
         """
         searcher = self._searcher()
         if searcher is None:
@@ -295,18 +289,18 @@ class SearchIndex:
         hits, total, facet_counts = list[Hit](), 0, dict[str, dict[int, int]]()
         with self._report_faults():
             most = max(facets, skip + limit, 1)
-            query_, result = self._newest(searcher, query, most, max(needed, most + 1))
+            executed_query, result = self._newest(searcher, query, most, max(needed, most + 1))
             hits, total = (
                 _read_hits(searcher, [address for _, address in result.hits[skip : skip + limit]]),
                 _total(result),
             )
-            facet_counts = _facets(searcher, query_, result.hits, facets, years) if facets else {}
+            facet_counts = _facets(searcher, executed_query, result.hits, facets, years) if facets else {}
         return NewestHits(hits, total, facet_counts)
 
     def _newest(
         self, searcher: Searcher, index_query: IndexQuery, most: int, needed: int
     ) -> tuple[Query, SearchResult]:
-        """Return up to `most` newest matches, and the query that finds at least `needed` of them if they exist."""
+        """Also return the query that finds at least `needed` matches, if they exist."""
         query = index_query.build()
         windows = self._window_starts(searcher) if index_query.bound(searcher) > _FEW else []
         share = 1.0  # estimated share of matching entries
@@ -321,7 +315,6 @@ class SearchIndex:
         return query, _search_newest(searcher, query, most)
 
     def _window_starts(self, searcher: Searcher) -> list[tuple[int, int]]:
-        """Return sizes of the windows with the start of each."""
         total, windows = self._windows
         if abs(searcher.num_docs - total) > total * _DRIFT:
             sizes = [size for size in _WINDOWS if size * 2 < searcher.num_docs]
@@ -331,11 +324,11 @@ class SearchIndex:
         return windows
 
     def count(self, query: IndexQuery, needed: int) -> int:
-        """Return the number of matches, exact below `needed`."""
+        """Exact below `needed`."""
         return self.newest(query, skip=0, limit=0, needed=needed).total
 
     def pairs(self, query: IndexQuery, *, most: int) -> set[tuple[int, int]] | None:
-        """Return heads and revisions of matches; None for more than `most`."""
+        """Heads and revisions; None for more than `most`."""
         searcher = self._searcher()
         if searcher is None:
             return set()
@@ -352,7 +345,7 @@ class SearchIndex:
         return pairs
 
     def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
-        """Return the digests of entries by `head` and `revision`; more than one means that the index is wrong."""
+        """By `head` and `revision`; more than one means that the index is wrong."""
         searcher = self._searcher()
         if searcher is None or not heads:
             return {}

@@ -1,8 +1,8 @@
 """
-Writing the index: the process that holds the directory's lock follows the queue of changes.
+The process that holds the directory's lock follows the queue of changes.
 
-AUTO_INCREMENT numbers become visible out of order, when transactions end. Changes are therefore read again as far back
-as a transaction may stay open: the last seconds in every round, the rest periodically.
+AUTO_INCREMENT numbers become visible out of order. Changes are therefore read again as far back as a transaction may
+stay open: the last seconds in every round, the rest periodically.
 """
 
 import asyncio
@@ -49,8 +49,6 @@ _HEARTBEAT: Final = 60.0  # seconds
 
 class ChangeFollower:
     """
-    Selects the changes to read, which become visible out of order.
-
     :param position: every change up to this `id` was indexed
     :param lag: seconds that a transaction may stay open
     """
@@ -63,7 +61,6 @@ class ChangeFollower:
 
     @property
     def newest(self) -> int:
-        """The greatest indexed `id`."""
         return self._marks[-1][1]
 
     def begin(self) -> int:
@@ -75,7 +72,6 @@ class ChangeFollower:
         return max((number for at, number in self._marks if at <= now - min(_RECENT, self._lag)), default=self.position)
 
     def end(self) -> None:
-        """Record that the round has read all rows."""
         if self._reads_all:
             self._read_all_at = stopwatch()
 
@@ -96,7 +92,7 @@ class ChangeFollower:
 
 
 class SearchWriter:
-    """Writes the index of a node; callers of its methods must hold `turn`."""
+    """Callers of its methods must hold `turn`."""
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
@@ -110,7 +106,7 @@ class SearchWriter:
         self.turn = asyncio.Lock()  # held by the writing task
 
     async def acquire(self, db: Database) -> bool:
-        """Take the lock of the directory, reset a damaged or outdated index; return whether this process writes."""
+        """Return whether this process writes; reset a damaged or outdated index."""
         if self._writer is not None and not self._must_reopen and not self._index.rebuild_request.exists():
             return True
         self.close()
@@ -149,7 +145,7 @@ class SearchWriter:
         return True
 
     async def _is_known(self, db: Database, state: IndexState) -> bool:
-        """Return whether the database still has every missing change; a restored database has no such node."""
+        """A restored database does not have the node."""
         async with db.reading() as session:
             return await repository.read_position(session, state.node) in {state.position, state.earlier}
 
@@ -218,7 +214,6 @@ class SearchWriter:
             raise
 
     async def read(self, db: Database, *, limit: int) -> list[Change]:
-        """Return unindexed changes, in order."""
         changes: list[Change] = []
         position = self.follower.begin()
         async with db.reading() as session:
@@ -232,7 +227,7 @@ class SearchWriter:
         return changes
 
     async def record(self, db: Database) -> None:
-        """Save a changed position, and once a minute that the node is alive."""
+        """Also show once a minute that the node is alive."""
         position = self.follower.position
         if position != self._recorded or self.follower.newest != self.state.newest:
             self._save(replace(self.state, position=position, earlier=self._recorded, newest=self.follower.newest))
@@ -243,7 +238,6 @@ class SearchWriter:
         self._recorded, self._recorded_at = position, stopwatch()
 
     def close(self) -> None:
-        """Release the lock, so that another process can write."""
         self._writer = None
         if self._lock is not None:
             os.close(self._lock)
@@ -254,7 +248,7 @@ _writers: WeakKeyDictionary[Database, SearchWriter] = WeakKeyDictionary()
 
 
 def writer_of(db: Database) -> SearchWriter | None:
-    """Return the writer of a database with an attached index; it takes the lock in its first round."""
+    """None without an attached index; the first round takes the lock."""
     index = attached_index(db)
     return _writers.setdefault(db, SearchWriter(index)) if index is not None else None
 
@@ -265,14 +259,14 @@ def release_index(db: Database) -> None:
 
 
 async def waiting(session: AsyncSession, *, limit: int | None = None) -> list[Change]:
-    """Return the changes after the newest indexed one; late changes with a smaller `id` are not included."""
+    """Late changes with a smaller `id` are not included."""
     index = index_of(session)
     state = index.state() if index is not None else None
     return await repository.changes_after(session, state.newest if state is not None else 0, limit=limit)
 
 
 async def unsettled(session: AsyncSession) -> list[Change]:
-    """Return all changes that this node's index may lack; from another process than the writer, more of them."""
+    """Return all changes that the index may lack; in the writer's process fewer."""
     index, writer = index_of(session), _writers.get(database_of(session))
     state = index.state() if index is not None else None
     if writer is not None and state is not None and writer.state.node == state.node:

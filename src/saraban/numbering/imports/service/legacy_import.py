@@ -1,4 +1,4 @@
-"""Imports of legacy numbers, from uploaded files and at a terminal; existing numbers stay."""
+"""Imports of legacy numbers; existing numbers stay."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
@@ -49,7 +49,7 @@ class NumberImporter(Importer[NumberImport]):
         """
         Store the series whose counters move; all others stay (REQ-NUM-18).
 
-        :raises Invalid: at `/moves`, for a series that the dry run did not offer, or with another number
+        :raises Invalid: at `/moves`, for anything that the dry run did not offer
         """
         offered = {
             series["series"]: series["highest"] for series in (row.report or {}).get("series", []) if series["jump"]
@@ -96,10 +96,10 @@ async def import_at_terminal(
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NumberRun, Turn]:
     """
-    Import rows into the ledger, or check them; an interrupted import can be repeated.
+    Import or check rows; an interrupted import can be repeated.
 
-    :param file: the source; None: dry run, nothing is written
-    :param moves: last number by series whose counter moves, as the dry run showed it; None: counters stay (REQ-NUM-18)
+    :param file: None: dry run, nothing is written
+    :param moves: last number by series whose counter moves; None: counters stay (REQ-NUM-18)
     :raises Forbidden: when the caller does not manage the project's numbers
     """
     async with db.reading() as session:
@@ -117,7 +117,6 @@ async def import_at_terminal(
 async def _start_import(
     ctx: RequestContext, session: AsyncSession, project: int, file: SourceFile, *, moving: bool
 ) -> NumberImport:
-    """Create the import, or restart an interrupted import of the same file."""
     row = await repository.unfinished_import(session, project_id=project, sha256=file.sha256)
     if row is None:
         row = NumberImport(

@@ -1,4 +1,4 @@
-"""Rows of a legacy register: checked against project and ledger, and written as numbers."""
+"""Rows of a legacy register, checked and written as numbers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ async def import_target(ctx: RequestContext, session: AsyncSession, *, project_p
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """The shared part of rows with the same codes and period; `plan` is None where the format cannot print them."""
+    """Shared by rows of the same codes and period; `plan` is None if the format cannot print them."""
 
     parties: NumberParties
     plan: Plan | None
@@ -118,10 +118,7 @@ class CheckedRow(NamedTuple):
 
 @dataclass(slots=True)
 class HighestNumber:
-    """
-    :param counter: last number of the series
-    :param plan: of its counter; None for literal numbers, whose series have no movable counter
-    """
+    """:param plan: of its counter; None for literal numbers, whose series cannot move"""
 
     series: str
     sequence: int
@@ -134,12 +131,7 @@ class HighestNumber:
 
 
 class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
-    """
-    The rows of one file in order; remembers every number, to find duplicates.
-
-    :param moves: last number by series whose counter moves, as the dry run showed it
-    :ivar highest: by series
-    """
+    """:param moves: last number by series whose counter moves, as the dry run showed it"""
 
     constraints = (*NUMBER_CONSTRAINTS, *TOKEN_CONSTRAINTS)
 
@@ -151,7 +143,7 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         self._accepted: list[ImportedNumber] = []  # of the batch, which may be judged again
 
     async def batches(self, db: Database, rows: Iterable[SheetRow]) -> AsyncGenerator[list[CheckedRow], None]:
-        """Yield rows in batches, and read the next one while the database writes."""
+        """The next batch is read while the database writes."""
         remaining = iter(rows)
         following = asyncio.ensure_future(self._read_batch(db, remaining))
         try:
@@ -378,9 +370,9 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
 
 def _find_sequence(plan: Plan, line: LegacyRow) -> int | None:
     """
-    Return the sequence in a number; None where another format printed it and the row states the sequence.
+    Return None where another format printed the number and the row states the sequence.
 
-    :raises Invalid: for a number of another format without a stated sequence, or with a different one
+    :raises Invalid: for another format without a stated sequence, or a different sequence
     """
     for number in (line.number, plain_signs(line.number)):
         with suppress(Invalid):
@@ -422,7 +414,6 @@ def _find_by_code(ids: Mapping[str, UUID], code: str, column: str) -> UUID:
 
 
 def _column_faults(error: DomainError) -> list[FieldProblem]:
-    """Convert faults of the project's rules to faults of columns."""
     if not error.fields:
         return [FieldProblem("/number", error.code.lower(), Text(error.words.th, error.words.en), error.values)]
     return [at_column(fault, _COLUMN_OF, otherwise="number") for fault in error.fields]

@@ -1,10 +1,9 @@
 """
-Issue numbers: requests that wait for the same series share one lock and one transaction (REQ-NUM-09, REQ-LCK-01).
+Issue numbers: requests of a series share one lock and one transaction (REQ-NUM-09, REQ-LCK-01).
 
 Each series with waiting requests has a queue. Its batch takes the lock, advances the counter with one compare-and-set,
-writes all rows, commits, and assigns the numbers in order of arrival. Batches of several series whose locks are held at
-the same moment share the transaction. Documents, which write their own rows, go one by one in the same order.
-Nothing holds a database connection while it waits for a lock or a back-off.
+and assigns numbers in order of arrival. Batches of several series whose locks are held at the same moment share the
+transaction. Documents go one by one. Nothing holds a connection while it waits for a lock or a back-off.
 """
 
 import asyncio
@@ -64,8 +63,6 @@ _FAULTS_OF_ONE_SERIES = {None, DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT}
 
 
 class SharedTransactions:
-    """Transactions that series share whose locks are held at the same moment. One per process."""
-
     def __init__(self, db: Database) -> None:
         self._db = db
         self._queue: BatchQueue[SeriesTurn, None] = BatchQueue(
@@ -84,7 +81,7 @@ class SharedTransactions:
             await self._issue_turns([turn])
 
     async def _issue_shared(self, turns: Sequence[Waiter[SeriesTurn, None]]) -> None:
-        """Issue several series together; retry each alone where one series may have caused the failure."""
+        """Retry each series alone where one of them may have caused the failure."""
         try:
             await self._issue_turns([turn.item for turn in turns])
         except Exception as error:
@@ -126,10 +123,9 @@ class _OpenSeries:
 
 class Allocator:
     """
-    Issues numbers. One per process.
+    One per process. On SQLite its queue is the lock.
 
-    :param locks: Redis, or the database alone; on SQLite the queue in this process is the lock
-    :param lock_timeout: seconds that one attempt waits for the lock
+    :param lock_timeout: seconds per attempt
     """
 
     def __init__(self, db: Database, locks: Locks, *, budget: RetryBudget, lock_timeout: float) -> None:
@@ -145,7 +141,7 @@ class Allocator:
 
     async def issue(self, request: IssueRequest) -> Issued:
         """
-        Issue the next number of the plan's series exactly once; number and holder's rows are committed on return.
+        Issue the next number exactly once; number and holder's rows are committed on return.
 
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
@@ -232,7 +228,7 @@ class Allocator:
         del self._open[name]
 
     async def serve(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
-        """Make one attempt; its failure is charged to the requests that took part."""
+        """Make one attempt; charge its failure to its requests."""
         for waiter in waiters:
             waiter.postpone()  # until the lock is held
         try:
@@ -265,7 +261,7 @@ class Allocator:
             monitoring.DB_FALLBACK.inc(await self._batch(series, waiters))
 
     async def _batch(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> int:
-        """Issue numbers to the waiters under the held lock; return how many got one."""
+        """Return how many requests got a number."""
         path = series.lock_path
         path.remembered = self._remembered.get(series.name)
         turn = SeriesTurn(series.name, waiters, path)
@@ -288,7 +284,7 @@ class Allocator:
         return sum(isinstance(outcome, Issued) for outcome in turn.issued.outcomes)
 
     async def _replan(self, waiter: Waiting) -> None:
-        """Plan again with the current format. Sequential, so that the order of arrival stays."""
+        """Sequential, so that the order of arrival stays."""
         try:
             async with self._db.reading() as session:
                 waiter.item.plan = await replan(waiter.item.request.ctx, session, waiter.item.plan)
@@ -298,7 +294,7 @@ class Allocator:
             waiter.fail(FormatChanged())
 
     async def _answer_committed(self, waiters: Sequence[Waiting]) -> None:
-        """Look up, on a fresh connection, the tokens of requests whose commit may have succeeded."""
+        """Look up the tokens of requests whose commit may have succeeded."""
         for waiter in waiters:  # a follower repeats a request, which may have committed its number
             waiter.item.uncertain |= waiter.follows is not None
             waiter.follows = None
@@ -314,7 +310,7 @@ class Allocator:
                 waiter.succeed(replace(issued_of(entry), repeated=True))
 
     async def _cancel(self, pending: PendingIssue, issued: Issued) -> None:
-        """Cancel an undelivered number without document or key; those two find their number again."""
+        """Only without document or key: those two find their number again."""
         if pending.request.ctx.key is not None or pending.request.write is not None:
             return
         try:
@@ -324,7 +320,6 @@ class Allocator:
             log.warning("numbering.stray_kept", number=issued.number, error=error_text(error))
 
     def _handle_failure(self, series: _OpenSeries, waiters: Sequence[Waiting], error: Exception) -> None:
-        """Charge the failure to the requests it concerns; the others keep waiting."""
         unanswered = [waiter for waiter in waiters if not waiter.settled]
         begun = [waiter for waiter in unanswered if waiter.on_its_way]
         concerned = begun or [waiter for waiter in unanswered if waiter.ready_at <= stopwatch()]
@@ -398,11 +393,7 @@ async def issue_number(
     request: NumberRequest,
     lasts: timedelta | None = None,
 ) -> Issued:
-    """
-    Issue the next number without a document; a repeated key returns the number already issued.
-
-    :param lasts: reserve the number for this long
-    """
+    """:param lasts: reserve the number for this long"""
     async with numbers.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return await read_issued(ctx, numbers.db, claim.receipt)
@@ -418,7 +409,7 @@ async def replace_number(
     void: NumberToVoid,
     request: NumberRequest,
 ) -> Issued:
-    """Void a number without a document and issue its replacement, linked, in one transaction."""
+    """Void a number without a document and issue its replacement in one transaction."""
     async with numbers.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return await read_issued(ctx, numbers.db, claim.receipt)
@@ -431,7 +422,7 @@ async def replace_number(
 
 
 async def _bind_and_write(request: IssueRequest, session: AsyncSession) -> Issued:
-    """Bind the reserved number and write the holder's rows, unless a lost COMMIT has saved them already."""
+    """Do nothing if a lost COMMIT has saved the rows already."""
     assert request.reservation is not None
     assert request.holder is not None
     assert request.write is not None

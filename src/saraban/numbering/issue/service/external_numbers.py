@@ -1,4 +1,4 @@
-"""Numbers from outside, such as printed on a drawing: recorded as manual numbers without a counter (REQ-NUM-27)."""
+"""Numbers printed outside Saraban: manual numbers without a counter (REQ-NUM-27)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +23,7 @@ _REASON = "เลขที่จากภายนอก / Given from outside"
 
 @dataclass(frozen=True, slots=True)
 class ExternalNumber:
-    """
-    :param public_id: of the ledger row
-    :param label: of the revision that first printed the number
-    """
+    """:param label: of the revision that first printed the number"""
 
     number: str
     holder: Holder
@@ -44,11 +41,7 @@ async def register_external(
     register: str,
     numbers: Sequence[ExternalNumber],
 ) -> None:
-    """
-    Insert confirmed, held numbers into the ledger and the audit.
-
-    :raises IntegrityError: naming one of `NUMBER_CONSTRAINTS` when the register already has one of them
-    """
+    """:raises IntegrityError: naming one of `NUMBER_CONSTRAINTS` when the register has one of them"""
     if not numbers:
         return
     drawing_type = await projects.find_type(session, code=DRAWING, pointer="/")
@@ -140,7 +133,7 @@ def _counter_key_text(project: ProjectRef, number: ExternalNumber, *, year: int)
 async def taken_in(
     session: AsyncSession, *, project_id: int, register: str, numbers: Collection[str]
 ) -> dict[str, str]:
-    """Return the numbers that a register has issued or printed, each with the look-alike that it has."""
+    """Return taken numbers, each with the look-alike that the register has."""
     if not numbers:
         return {}
     candidates = sorted(numbers)

@@ -1,4 +1,4 @@
-"""Requests to issue a number, issued numbers, and the state of waiting requests."""
+"""Requests to issue a number, and issued numbers."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -34,10 +34,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """
-    :param expires_at: only while it is reserved
-    :param repeated: an earlier attempt of this request had issued it already
-    """
+    """:param repeated: an earlier attempt of this request had issued it"""
 
     public_id: UUID
     number: str
@@ -52,7 +49,6 @@ class Issued:
     repeated: bool = field(default=False, compare=False)
 
     def receipt(self) -> Receipt:
-        """Return the receipt of a request for the number itself."""
         return Receipt(NUMBER, self.public_id, {"number": self.number}, repeated=self.repeated)
 
 
@@ -60,10 +56,7 @@ class Issued:
 class IssueRequest:
     """
     :param token: a repeated request with the same token finds its number
-    :param claim: of the request's key, completed in the transaction of the number
-    :param write: writes the holder's rows after the number; must do no I/O elsewhere, because it runs again after a
-        rollback or a lost compare-and-set
-    :param outcome: further values of the receipt
+    :param write: writes the holder's rows; must do no I/O elsewhere, because it runs again after a rollback
     :param lasts: duration of a reservation; None for a final number
     :param reservation: the reserved number to use instead
     :param fields: pointers of the holder's schema where they differ from the number's
@@ -82,7 +75,6 @@ class IssueRequest:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a receipt is stored for its key."""
         return self.claim is not None and self.claim.row is not None
 
     def queue_receipt(self, packet: Packet, issued: Issued, *, refusal: Exception) -> None:
@@ -91,7 +83,7 @@ class IssueRequest:
             self.claim.queue_receipt(packet, self.receipt(issued), refusal=refusal)
 
     def receipt(self, issued: Issued) -> Receipt:
-        """Return the receipt for the request's key: of the document if it has one, else of the number."""
+        """Return the receipt of the document if there is one, else of the number."""
         outcome = {"number": issued.number, **self.outcome}
         holder = issued.holder if self.holder is not None else None
         kind, public_id = (holder.kind, holder.public_id) if holder is not None else (NUMBER, issued.public_id)
@@ -101,11 +93,10 @@ class IssueRequest:
 @dataclass(slots=True)
 class PendingIssue:
     """
-    :param plan: replaced when the format has changed
-    :param uncertain: it may be committed already, so its token is looked up first. A new claim shows that nothing was
-        committed, except for a key more than a day old; the ledger refuses that token
+    :param uncertain: may be committed already, so its token is looked up first. A new claim excludes a former commit,
+        except for a key more than a day old; the ledger refuses that token
     :param unseen: the connection was lost during a COMMIT of this process
-    :param waited: seconds until the transaction began, for the audit
+    :param waited: seconds until the transaction began
     """
 
     request: IssueRequest
@@ -124,10 +115,8 @@ class PendingIssue:
 @dataclass(slots=True)
 class LockPath:
     """
-    :param kind: `redis` or `database`
-    :param locks_row: read the counter `FOR UPDATE`
+    :param locks_row: `FOR UPDATE`
     :param searches: look up taken numbers before choosing
-    :param remembered: counter state after this process's last batch
     """
 
     kind: str

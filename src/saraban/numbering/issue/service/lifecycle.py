@@ -70,11 +70,9 @@ def _recorded_key(codes: Mapping[str, object], year: int) -> RecordedKey:
 
 async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, revision_label: str) -> str:
     """
-    Render the holder's number with another revision, from the stored format and values (REQ-NUM-06).
+    Render the number with another revision, from stored values (REQ-NUM-06); earlier forms stay taken.
 
-    Earlier renderings stay taken.
-
-    :returns: the rendering; unchanged where the format has no `{REV}`, and for a number from outside
+    :returns: unchanged where the format has no `{REV}`, and for a number from outside
     :raises NumberTaken: when another document's number already looks like it
     """
     entry = await _lock_held_entry(session, holder)
@@ -93,7 +91,7 @@ async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: H
 
 
 async def cancel_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, reason: str) -> None:
-    """Cancel the holder's number; it is never issued again (REQ-NUM-12)."""
+    """The number is never issued again (REQ-NUM-12)."""
     entry = await _lock_held_entry(session, holder)
     entry.document_number_status = NumberState.CANCELLED
     entry.cancelled_at, entry.reason = ctx.now, reason
@@ -108,7 +106,7 @@ async def _lock_held_entry(session: AsyncSession, holder: Holder) -> LedgerEntry
 
 
 async def _is_printed_before(session: AsyncSession, entry: LedgerEntry, printed: str) -> bool:
-    """Return whether a withdrawn revision has this rendering already."""
+    """A withdrawn revision may have this rendering already."""
     entry_id = await repository.printed_by(
         session, project_id=entry.project_id, number=printed, register=entry.register
     )
@@ -116,11 +114,7 @@ async def _is_printed_before(session: AsyncSession, entry: LedgerEntry, printed:
 
 
 async def add_rendering(session: AsyncSession, entry: LedgerEntry, kind: RenderingKind, *, at: datetime) -> None:
-    """
-    Insert the entry's current rendering.
-
-    :raises NumberTaken: when another entry has or had this rendering
-    """
+    """:raises NumberTaken: when another entry has or had this rendering"""
     number = entry.document_number
     try:
         await session.flush()
@@ -154,7 +148,7 @@ async def record_operation(
     issued_for: RecordedKey | None = None,
 ) -> None:
     """
-    Insert the audit row of an operation, in its transaction (REQ-NUM-19).
+    Write the audit row in the operation's transaction (REQ-NUM-19).
 
     :param issued_for: counter key, where this operation issues the number
     """
@@ -199,7 +193,6 @@ async def void_number(ctx: RequestContext, session: AsyncSession, *, public_id: 
 async def voidable(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, project_id: int | None
 ) -> LedgerEntry:
-    """Return and lock a number that the caller may void now."""
     entry = await repository.by_public_id(session, public_id, lock=True)
     if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
@@ -223,7 +216,7 @@ class NumberToVoid:
 async def void_for(
     ctx: RequestContext, void: NumberToVoid, project_id: int, session: AsyncSession, replacement: Issued
 ) -> None:
-    """Void a number in favour of the one issued in this transaction, and link the two both ways."""
+    """Void the number and link it with its replacement, both ways."""
     reason = checked_reason(void.reason)
     entry = await voidable(ctx, session, public_id=void.public_id, project_id=project_id)
     await _void_entry(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=replacement)
@@ -232,11 +225,7 @@ async def void_for(
 async def replace_held_number(
     ctx: RequestContext, session: AsyncSession, *, holder: Holder, number: UUID, replacement: Issued, reason: str
 ) -> None:
-    """
-    Void a document's number in favour of the one just issued for the same document.
-
-    The old number keeps its holder and renderings, so a search for it still finds the document.
-    """
+    """Renumber a document. The old number keeps its holder, so it still finds the document."""
     entry = await repository.by_public_id(session, number, lock=True)
     if entry is None or entry.holder_public_id != holder.public_id or entry.holder_kind != holder.kind:
         raise NotFound("The document does not carry this number.")
@@ -262,11 +251,7 @@ async def _void_entry(
 
 
 async def read_issued(ctx: RequestContext, db: Database, receipt: Receipt) -> Issued:
-    """
-    Return the current state of a receipt's number.
-
-    :raises NotFound: also when the caller may no longer see it
-    """
+    """:raises NotFound: also when the caller may no longer see it"""
     async with db.reading() as session:
         entry = await repository.by_public_id(session, receipt.resource_id)
         if entry is None or not await _can_read_number(ctx, session, entry):
@@ -275,7 +260,6 @@ async def read_issued(ctx: RequestContext, db: Database, receipt: Receipt) -> Is
 
 
 async def _can_read_number(ctx: RequestContext, session: AsyncSession, entry: LedgerEntry) -> bool:
-    """A reader of the ledger, its managers, permitted issuers, and the owner of a reservation can read it."""
     if may_see(ctx, entry) or (entry.reserved_at is not None and entry.user_id == ctx.caller.user_id):
         return True
     _, _, type_code = await repository.project_and_type_of(session, entry)
@@ -286,7 +270,6 @@ async def _can_read_number(ctx: RequestContext, session: AsyncSession, entry: Le
 
 
 def issued_in(entry: LedgerEntry) -> Scope:
-    """Return the scope for the permission to override: the originator in its project."""
     return Scope(frozenset({entry.originator_organization_id}), entry.project_id)
 
 
@@ -296,7 +279,7 @@ def may_see(ctx: RequestContext, entry: LedgerEntry | repository.HeldNumber) -> 
 
 
 async def cancel_undelivered(request: IssueRequest, session: AsyncSession, plan: Plan, issued: Issued) -> None:
-    """Cancel a number whose caller left before delivery, with the reason (REQ-NUM-33)."""
+    """The caller left before delivery (REQ-NUM-33)."""
     reason = "Caller gone before the number could be handed over."
     if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=request.ctx.now):
         return
@@ -342,7 +325,7 @@ async def bind_reservation(
     ctx: RequestContext, session: AsyncSession, *, token: UUID, plan: Plan, holder: Holder, fields: Mapping[str, str]
 ) -> Issued:
     """
-    Bind a reserved number to a document, in the document's transaction; `repeated` if it is bound to it already.
+    Bind a reserved number in the document's transaction; `repeated` if it is bound to it already.
 
     :param plan: of the document; the number must print the same parties and codes
     :param fields: pointers of the document's schema where they differ
@@ -357,11 +340,7 @@ async def bind_reservation(
 
 
 async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID, reason: str) -> Issued:
-    """
-    Cancel a reservation; the number stays in the ledger. Idempotent.
-
-    :raises NumberNotInState: when it is confirmed already
-    """
+    """:raises NumberNotInState: when it is confirmed already; repeated cancelling succeeds"""
     values = {"cancelled_at": ctx.now, "reason": checked_reason(reason)}
     entry, is_changed = await _end_reservation(ctx, session, token, NumberState.CANCELLED, values)
     if not is_changed and entry.document_number_status != NumberState.CANCELLED:
@@ -375,7 +354,7 @@ async def any_overdue(session: AsyncSession) -> bool:
 
 
 async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
-    """Expire at most `BATCH` overdue reservations, as the user `system`; return the count."""
+    """Expire at most `BATCH` reservations, as the user `system`; return the count."""
     database_time = await database_now(session)
     entries = await repository.overdue(
         session, source=required_state(NumberState.EXPIRED, NumberActor.TIMER), now=database_time, limit=BATCH
@@ -427,7 +406,7 @@ def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
 
 
 def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> None:
-    """Compare register, parties and printed codes; the year stays the reservation's."""
+    """The year is not compared: it stays the reservation's."""
     if entry.register != plan.register:
         raise invalid(
             "/reservationToken",

@@ -1,9 +1,4 @@
-"""
-Operations by administrators: manual numbers (REQ-NUM-25) and counter resets (REQ-NUM-17).
-
-The format must be able to print a manual number; the counter moves only with a confirmed jump. No number is issued
-twice.
-"""
+"""Manual numbers (REQ-NUM-25) and counter resets (REQ-NUM-17); no number is issued twice."""
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
@@ -52,7 +47,7 @@ from saraban.projects import service as projects
 
 
 async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> NumberCounter:
-    """Return the main counter of the plan's series, created if absent, locked until the transaction ends."""
+    """Create the plan's main counter if absent, and lock it until the transaction ends."""
     await ensure_counter(session, key=plan.key, series=plan.series, now=now)
     counter = await locked_counter(session, project_id=plan.project.id, series=plan.series)
     assert counter is not None
@@ -71,7 +66,7 @@ async def skip_to(
     """
     Advance the locked counter to `to`, unless it is already higher.
 
-    :param plan: of the number `to`, where that number is issued; the audit then excludes it from the skipped range
+    :param plan: of the number `to`, if it is issued; the audit then excludes it from the skip
     """
     old = counter.last_number
     if to <= old:
@@ -107,10 +102,7 @@ class ManualNumber:
 
 @dataclass(frozen=True, slots=True)
 class CoveringRange:
-    """
-    :param organization: public id of the organization that the range is reserved for; `code` is its code
-    :param refuses: the range is blocked, or reserved for another organization
-    """
+    """:param refuses: the range is blocked, or reserved for another organization"""
 
     public_id: UUID
     kind: str
@@ -123,10 +115,7 @@ class CoveringRange:
 
 @dataclass(frozen=True, slots=True)
 class ManualNumberEffect:
-    """
-    :param jump: sequences that the counter would skip, including the stated one; 0 if it stays
-    :param closed: the range that contains the number, which the series skips
-    """
+    """:param jump: sequences to skip, including the stated one; 0 if the counter stays"""
 
     number: str
     sequence: int
@@ -141,7 +130,7 @@ async def plan_on(
     ctx: RequestContext, session: AsyncSession, *, request: NumberRequest, issued_on: date | None
 ) -> Plan:
     """
-    Plan a number as of an earlier day, or as of now without a day.
+    Plan a number as of an earlier day.
 
     :raises Invalid: for a future day, and for a year together with a day
     """
@@ -169,11 +158,7 @@ async def plan_on(
 async def manual_number_effect(
     ctx: RequestContext, session: AsyncSession, *, plan: Plan, statement: ManualNumber
 ) -> ManualNumberEffect:
-    """
-    Return the effect of registering the number, without doing it.
-
-    :raises Invalid: when the format could not print the number
-    """
+    """:raises Invalid: when the format could not print the number"""
     ctx.caller.require(OVERRIDE, scope_of(plan.parties))
     check_main_series(plan)
     sequence = _stated_sequence(plan, statement)
@@ -207,8 +192,6 @@ async def issue_manually(
     confirmed_jump: int | None = None,
 ) -> Issued:
     """
-    Insert a manual number into the ledger, confirmed and without a document.
-
     :param confirmed_jump: the jump that the preview showed; required with `moves_counter`
     :raises NumberTaken: naming the number, when it was issued before
     :raises NumberInRange: when it is blocked, or reserved for another organization
@@ -264,11 +247,7 @@ def _stated_sequence(plan: Plan, statement: ManualNumber) -> int:
 
 
 def sequence_of(plan: Plan, number: str) -> int:
-    """
-    Return the sequence of a printed number.
-
-    :raises Invalid: when the format does not print exactly this for the sequence
-    """
+    """:raises Invalid: when the format does not print exactly this number"""
     left, right = plan.printing.around
     digits = number[len(left) : len(number) - len(right)]
     fits = digits.isascii() and digits.isdigit() and len(digits) <= len(str(LARGEST_STATED))
@@ -353,9 +332,8 @@ async def reset_counter(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, series: str, to: int, reason: str
 ) -> tuple[int, int]:
     """
-    Lower the main counter of a series; the series still skips numbers issued above it.
+    Lower the main counter; the series still skips issued numbers. Return last number before and after.
 
-    :returns: last number before and after
     :raises Forbidden: for everybody but a Super Admin
     :raises Invalid: for an unknown series, a higher number, or a reason that is too short
     """
@@ -401,10 +379,10 @@ async def skip_numbers(
     ctx: RequestContext, session: AsyncSession, *, project: UUID, series: str | None, to: int, by: int, reason: str
 ) -> list[tuple[str, int, int]]:
     """
-    Move counters forward after a restore, because numbers issued since the backup exist on paper.
+    Move counters forward after a restore: numbers issued since the backup exist on paper.
 
-    :param by: numbers that each counter skips, also in reserved ranges; 0: move only the main counter, to `to`
-    :param reason: empty for a preview: nothing changes
+    :param by: numbers that each counter skips, also in ranges; 0: move only the main counter, to `to`
+    :param reason: empty for a preview
     :returns: series, last number before, last number after
     """
     project_id = (await projects.find_project(session, public_id=project, pointer="/project")).id
@@ -426,7 +404,7 @@ async def skip_numbers(
 
 
 async def _counter_after(session: AsyncSession, counter: NumberCounter, count: int) -> int:
-    """Return the counter's last number after `count` issues; a range's counter stops at its end."""
+    """A range's counter stops at its end."""
     state = await counter_or_new(session, SeriesKey(counter.project_id, counter.series, counter.range))
     taken = await taken_sequences(session, counter)
     after = next(islice(open_sequences(counter.last_number, closed=state.closed, taken=taken), count - 1, None))

@@ -1,8 +1,8 @@
 """
-Metrics of numbering (REQ-OPS-05), and the log of refused and failed calls (REQ-NUM-20), outside the failed transaction.
+Metrics (REQ-OPS-05) and the log of refused and failed calls (REQ-NUM-20), outside the transaction.
 
-Metric children are bound once: a number takes about 100 microseconds, and label look-ups cost time. Labelled ones start
-at 0 for every value, because Prometheus misses the increase of a series that begins at 1.
+Metric children are bound once, because label look-ups are slow. Labelled ones start at 0 for every value: Prometheus
+misses the increase of a series that begins at 1.
 """
 
 import asyncio
@@ -101,11 +101,7 @@ class SeriesUtilization(NamedTuple):
 
 
 class UtilizationCollector:
-    """
-    The fullest series, as last read from the database.
-
-    A reading instead of a counter: all processes report the same, and resets and idle series are visible at once.
-    """
+    """Reports the last database reading, so that all processes agree and resets show at once."""
 
     def __init__(self) -> None:
         self.series: Sequence[SeriesUtilization] = ()
@@ -145,17 +141,12 @@ FAILURES = frozenset({NumberingBusy, NumberingConflict, NumberingFailed})  # our
 async def list_errors(
     ctx: RequestContext, session: AsyncSession, filters: NumberErrorFilters, *, cursor: str | None, limit: int
 ) -> Page[NumberErrorRow]:
-    """
-    Return refused and failed calls of every project, newest first.
-
-    :raises Forbidden: without access to the system's logs, because rows may belong to any project or to none
-    """
+    """:raises Forbidden: without access to the system's logs: rows may belong to no project"""
     ctx.caller.require(VIEW_LOGS, Scope())
     return await repository.errors_page(session, filters, cursor=cursor, limit=limit)
 
 
 async def delete_old_errors(session: AsyncSession, *, now: datetime, keep: timedelta = ERROR_RETENTION) -> int:
-    """Delete a bounded number of rows older than `keep`; return the count."""
     return await repository.delete_errors(session, before=now - keep, limit=_DELETED_AT_ONCE)
 
 
@@ -164,7 +155,7 @@ _ErrorRow = dict[str, Any]  # by column
 
 class RefusalLog:
     """
-    Writes `document_number_errors` in its own task: a departed caller loses no row, a slow database delays no caller.
+    Writes `document_number_errors` in its own task, so a slow database delays no caller.
 
     Unwritten rows wait here; past 1,000 the oldest are dropped.
     """
@@ -192,7 +183,7 @@ class RefusalLog:
         await self._wait_until_written(self._add(kind, str(error), context, user_id, address, now))
 
     async def redis_down(self, detail: str, *, numbers: int, now: datetime) -> bool:
-        """Count numbers issued without Redis, one row per minute; return whether a row was due now."""
+        """Count numbers without Redis, a row per minute; return whether one was due."""
         ERROR.labels(type="REDIS_ERROR", scenario=_SCENARIOS["REDIS_ERROR"]).inc(numbers)
         self._redis_fault = detail, now
         self._numbers_without_redis += numbers
@@ -243,7 +234,6 @@ class RefusalLog:
         return len(self._spool)
 
     def write(self) -> "asyncio.Task[bool] | None":
-        """Start writing the spooled rows, unless a task does; awaiting it is optional."""
         if self._spool and (self._write_task is None or self._write_task.done()):
             self._write_task = asyncio.get_running_loop().create_task(self._write(list(self._spool)), name="refusals")
         return self._write_task
@@ -271,7 +261,7 @@ class RefusalLog:
                 return
 
     async def _write(self, rows: Sequence[_ErrorRow]) -> bool:
-        """:returns: whether the database answered; after its faults the rows stay spooled"""
+        """:returns: False after a database fault; the rows stay spooled"""
         try:
             await self._db.transact_once(_insert_missing, rows, doubtful=self._is_commit_unknown)
         except (SQLAlchemyError, OSError) as error:
@@ -287,7 +277,7 @@ class RefusalLog:
         return True
 
     async def _write_one_by_one(self, rows: Sequence[_ErrorRow]) -> bool:
-        """Write rows singly, so that an unwritable row does not block the others."""
+        """An unwritable row must not block the others."""
         for row in rows:
             if not await self._write([row]):
                 return False

@@ -1,5 +1,5 @@
 """
-One attempt at issuing: advance each counter once, write ledger, renderings and audit of all requests together.
+One attempt at issuing: advance each counter once, and write the rows of all requests together.
 
 `allocator` decides when this runs and handles failures. Outcomes are in the order of the requests.
 """
@@ -65,7 +65,7 @@ class OwnRowsFailed(Exception):  # never leaves this package
 
 @dataclass(slots=True)
 class IssuedBatch:
-    """Outcome of each request, and the counter's state if the attempt is committed."""
+    """Outcome of each request, and the counter if the attempt is committed."""
 
     outcomes: list[IssueOutcome]
     counter: CounterState
@@ -74,11 +74,7 @@ class IssuedBatch:
 
 @dataclass(slots=True)
 class SeriesTurn:
-    """
-    Requests of one series in one attempt; after `begin`, only those that still wait.
-
-    :param issued: set after the commit
-    """
+    """Requests of one series; after `begin`, only those that still wait."""
 
     name: str
     waiters: Sequence[Waiting]
@@ -103,12 +99,12 @@ class SeriesTurn:
 
     @property
     def is_shareable(self) -> bool:
-        """Whether it may share a transaction: it takes no row lock and a refusal is unlikely."""
+        """It takes no row lock and a refusal is unlikely."""
         has_rows = self.waiters[0].item.request.write is not None
         return self.lock_path.kind == "redis" and not has_rows and self.trusted_counter() is not None
 
     def trusted_counter(self) -> CounterState | None:
-        """Return the remembered counter state, or None where it is probably outdated."""
+        """None where the remembered state is probably outdated."""
         path = self.lock_path
         counter = None if path.locks_row or path.searches else path.remembered
         if counter is None or counter.contested:
@@ -118,8 +114,6 @@ class SeriesTurn:
 
 async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> list[IssuedBatch]:
     """
-    Issue numbers with one compare-and-set per series.
-
     Several series go in one round trip or fail together; the allocator then retries each alone.
 
     :raises CounterMoved: when another transaction changed the counter
@@ -147,16 +141,14 @@ async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> l
 
 
 async def open_series(plans: Iterable[Plan], session: AsyncSession, *, now: datetime) -> None:
-    """Create missing counters in a separate transaction, before they are locked."""
+    """Use a separate transaction, before the counters are locked."""
     for series, plan in sorted({plan.series: plan for plan in plans}.items()):
         await ensure_counter(session, key=plan.key, series=series, now=now)
 
 
 async def draw(session: AsyncSession, requests: Sequence[IssueRequest], *, searches: bool) -> list[Issued] | None:
     """
-    Advance the counters of many series of one project, in the order of the requests.
-
-    The caller must write the ledger rows in the same transaction.
+    Advance many series of a project; the caller writes the ledger rows in the same transaction.
 
     :param searches: look up taken numbers; skipped ranges go to the audit
     :returns: None when a counter is missing or was moved, or a format has changed: plan again
@@ -236,7 +228,6 @@ async def _write_numbers(
 
 
 async def _write_own_rows(session: AsyncSession, packet: Packet, waiter: Waiting, issued: Issued) -> None:
-    """Write the holder's rows and the receipt of the key."""
     request = waiter.item.request
     if request.write is not None:
         await packet.send()
@@ -264,7 +255,7 @@ async def _assign_batch(session: AsyncSession, turn: SeriesTurn, counter: Counte
 def _assign(
     batch: Sequence[PendingIssue], counter: CounterState, taken: frozenset[int]
 ) -> tuple[list[IssueOutcome], int]:
-    """Render and check each number before any write; a refused request leaves its sequence to the next."""
+    """A refused request leaves its sequence to the next."""
     sequences = open_sequences(counter.last_number, closed=counter.closed, taken=taken)
     outcomes: list[IssueOutcome] = []
     last, sequence = counter.last_number, next(sequences)
@@ -298,7 +289,7 @@ def _issue_sequence(pending: PendingIssue, sequence: int, counter: CounterState)
 
 
 async def _find_taken(session: AsyncSession, batch: Sequence[PendingIssue], counter: CounterState) -> frozenset[int]:
-    """Find enough free sequences in growing blocks of plain reads (REQ-NUM-05); return the taken ones."""
+    """Read growing blocks without locks until there are enough free sequences (REQ-NUM-05)."""
     plans = {(pending.plan.template.text, pending.plan.revision): pending.plan for pending in batch}.values()
     taken: set[int] = set()
     after, free, block = counter.last_number, 0, max(_FIRST_BLOCK, len(batch))

@@ -1,4 +1,4 @@
-"""Plan a number before any lock is taken: parties, format with its reason, series. Reads only."""
+"""Plan a number before any lock: parties, format, series. Reads only."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -70,12 +70,7 @@ _BLOCK = 50
 
 @dataclass(frozen=True, slots=True)
 class PreparedTemplate:
-    """
-    A template rendered around its sequence, because rendering it part by part for each number dominates the cost.
-
-    :param width: minimum digits of the sequence
-    :param around: text left and right of the sequence; `around_base` has no `{REV}`
-    """
+    """:param around: text left and right of the sequence; `around_base` has no `{REV}`"""
 
     width: int
     around: tuple[str, str]
@@ -106,13 +101,10 @@ def _surrounding_text(template: Template, values: Mapping[str, str], revision: s
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """
-    A resolved request: its series and all values that its number prints.
-
     :param format_keys: of matching formats, best first
     :param format_mark: id and version of its format; None for the fallback
-    :param codes_text: `codes` as JSON, as the audit stores them
-    :param weight: upper estimate of its rows' bytes in a statement
-    :param stated_at: the moment that an administrator states; None for that of the request
+    :param weight: upper estimate of its rows' bytes
+    :param stated_at: the moment that an administrator states
     """
 
     request: NumberRequest
@@ -175,7 +167,6 @@ class Plan:
         return SeriesKey(self.project.id, self.series, self.range)
 
     def is_in_force(self, counter: CounterState) -> bool:
-        """Whether its format is still the active one."""
         saved = counter.formats
         return self.format_mark == next((saved[key] for key in self.format_keys if key in saved), None)
 
@@ -186,7 +177,7 @@ class Plan:
         return self._join(sequence, self.printing.around_base)
 
     def both(self, sequence: int) -> tuple[str, str]:
-        """Return number and base; the same object where the format prints no revision."""
+        """Return number and base; the same object if the format prints no revision."""
         number = self.number(sequence)
         same = self.printing.around == self.printing.around_base
         return number, number if same else self.base(sequence)
@@ -200,9 +191,7 @@ class Plan:
 
 async def plan(ctx: RequestContext, session: AsyncSession, request: NumberRequest) -> Plan:
     """
-    Resolve a request for a number and check the caller's permission (REQ-NUM-16).
-
-    `ctx.now`, the arrival of the request, decides the year and serves every attempt (REQ-NUM-29).
+    Plan and check permission (REQ-NUM-16); `ctx.now`, the request's arrival, decides the year (REQ-NUM-29).
 
     :raises Invalid: naming the field
     :raises Forbidden: when the caller may not create such a document
@@ -213,7 +202,7 @@ async def plan(ctx: RequestContext, session: AsyncSession, request: NumberReques
 
 
 async def planner(ctx: RequestContext, session: AsyncSession, request: NumberRequest) -> Callable[[datetime], Plan]:
-    """Return a function that plans the request for any moment, with the format that is active now."""
+    """Resolve once with the active format; return a function that plans for any moment."""
     check_codes(request)
     resolved = await resolve(session, request)
     return lambda at: _check_and_build(replace(ctx, now=at), request, resolved)
@@ -241,13 +230,12 @@ def _check_and_build(ctx: RequestContext, request: NumberRequest, resolved: Reso
 
 
 async def replan(ctx: RequestContext, session: AsyncSession, old: Plan) -> Plan:
-    """Plan the same request and moment with the active format."""
     resolved = await resolve(session, old.request, fresh=True)
     return _build_plan(old.request, resolved, Period.of(ctx.now, ctx.zone, year=old.year))
 
 
 def _build_plan(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
-    """Cache plans: building one takes longer than writing its number in a batch."""
+    """Cached: building takes longer than writing a number in a batch."""
     cached_plan = resolved.plans.get((request, period))
     if cached_plan is None:
         cached_plan = resolved.plans[request, period] = _build_uncached(request, resolved, period)
@@ -335,18 +323,12 @@ def key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> d
 
 @dataclass(frozen=True, slots=True)
 class NumberPreview:
-    """The next number, if no other request comes first."""
-
     number: str
     sequence: int
 
 
 async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
-    """
-    Return the next number without consuming it.
-
-    :raises SequenceExhausted: where issuing would be refused too
-    """
+    """:raises SequenceExhausted: where issuing would be refused too"""
     key = plan.series_key
     state = await counter_or_new(session, key)
     (sequence,) = await free_sequences(
@@ -369,7 +351,7 @@ async def free_sequences(
     count: int,
     register: str = DOCUMENTS,
 ) -> list[int]:
-    """Return the next sequences that are neither in a closed range nor taken by a look-alike."""
+    """Return sequences outside closed ranges and without look-alikes."""
     after, free = state.last_number, list[int]()
     while len(free) < count:
         candidates = list(islice(open_sequences(after, closed=state.closed), _BLOCK))
@@ -430,22 +412,17 @@ class FormatChoice:
 
     @classmethod
     def of_plan(cls, plan: Plan) -> "FormatChoice":
-        """Return the format that would number a document now."""
         reason = reason_of(NumberSource.DRAW, plan.source, plan.narrowing)
         return cls(plan.template.text, reason, plan.type.code, plan.format_public_id, plan.narrowing)
 
 
 async def format_choice(session: AsyncSession, public_id: UUID) -> FormatChoice | None:
-    """Return the format of a number in the ledger; None for an unknown number."""
     row = await repository.format_of_number(session, public_id)
     return None if row is None else FormatChoice.of_ledger(*row)
 
 
 def reason_of(source: str, chosen: str | None, narrowing: Narrowing) -> FormatReason:
-    """
-    :param source: of the number: `DRAW`, `OVERRIDE`, `IMPORT`, `MIGRATED`
-    :param chosen: `specific`, `default` or `fallback`; None where it was not recorded
-    """
+    """:param chosen: a `FormatSource`; None where it was not recorded"""
     if source in _REASON_OF_NUMBER_SOURCE:
         return _REASON_OF_NUMBER_SOURCE[source]
     if chosen == FormatSource.SPECIFIC:

@@ -1,8 +1,8 @@
 """
-Requests for numbers: validation, permission (REQ-NUM-16), resolution of codes and format.
+Requests for numbers: validation, permission (REQ-NUM-16), resolution.
 
-Resolving takes a dozen reads, so each process caches resolutions for `_REMEMBERED_SECONDS`. A stale format is noticed
-in the transaction of the number, which plans again with `fresh`.
+Each process caches resolutions briefly. A stale format is noticed in the transaction of the number, which plans again
+with `fresh`.
 """
 
 import re
@@ -65,12 +65,7 @@ _TYPE_OF_FIELD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberRequest:
-    """
-    Public ids and codes of a request, as the API takes them.
-
-    :param drawing_register: the shop drawings when None
-    :param revision: the first one when None
-    """
+    """Public ids and codes as in the API. The default register is that of shop drawings."""
 
     project_public_id: UUID
     correspondence_type_code: str
@@ -117,26 +112,17 @@ class NumberParties:
 
 
 def permission_to_create(type_code: str) -> str:
-    """Return the permission for a document of this type and for its number (REQ-NUM-16)."""
     return _CREATES.get(type_code, "correspondence.create")
 
 
 def may_create(caller: Caller, permission: str, scope: Scope) -> bool:
-    """
-    Return whether the caller may create; a role at a contract counts only for the originator's own members.
-
-    :param scope: with the originator as its only organization
-    """
+    """A role at a contract counts only for the originator's members; `scope` has one organization."""
     is_member = scope.organizations <= caller.organization_ids
     return caller.may(permission, scope if is_member else replace(scope, contract=None))
 
 
 def check_permission(ctx: RequestContext, parties: NumberParties) -> None:
-    """
-    Check that the caller may create this document for the originator.
-
-    :raises Forbidden: without the permission
-    """
+    """:raises Forbidden: without the permission to create the document for the originator"""
     permission = permission_to_create(parties.type.code)
     if may_create(ctx.caller, permission, scope_of(parties)):
         return
@@ -151,7 +137,6 @@ def scope_of(parties: NumberParties) -> Scope:
 
 
 def check_codes(request: NumberRequest) -> None:
-    """Refuse codes of another document type, and an originator that is also the recipient."""
     for name, (type_code, pointer) in _TYPE_OF_FIELD.items():
         if getattr(request, name) and system_code(request.correspondence_type_code) != type_code:
             raise not_of_type(pointer, request.correspondence_type_code)
@@ -229,13 +214,10 @@ def requested_revision(label: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
     """
-    Parts of a request that depend on neither caller nor time.
-
     :param keys: of matching formats, best first
     :param mark: id and version of the format; None for the fallback
-    :param first_revision: default of `{REV}`
     :param range: 0 for the main counter
-    :param plans: cached plans by request and period
+    :param plans: cache by request and period
     """
 
     parties: NumberParties
@@ -267,11 +249,7 @@ _EMPTY_CACHE: ResolutionCache = OrderedDict()
 
 
 async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool = False) -> ResolvedRequest:
-    """
-    Resolve a request, from the cache unless `fresh`.
-
-    :raises Invalid: naming the field
-    """
+    """:raises Invalid: naming the field"""
     cached = None if fresh else remembered_resolution(database_of(session), request)
     if cached is not None:
         return cached
@@ -285,7 +263,7 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
 
 
 def remembered_resolution(db: Database, request: NumberRequest) -> ResolvedRequest | None:
-    """Return the cached resolution without a connection; None where the caller should resolve again."""
+    """None also where one caller should resolve again for the others."""
     key, cache, now = _cache_key(request), _caches.get(db, _EMPTY_CACHE), stopwatch()
     cached = cache.get(key)
     if cached is None or cached.until <= now:
@@ -313,7 +291,7 @@ def _cache_key(request: NumberRequest) -> tuple[object, ...]:
 
 
 def forget_resolutions(session: AsyncSession) -> None:
-    """Clear this process's cache after a format or a range has changed."""
+    """Call it after a format or a range has changed."""
     _caches.pop(database_of(session), None)
 
 
@@ -339,7 +317,7 @@ async def _resolve_uncached(session: AsyncSession, request: NumberRequest) -> Re
 
 
 async def _first_revision(session: AsyncSession, request: NumberRequest, project: ProjectRef) -> str:
-    """Return the first label of a drawing register's scheme; `A` for documents and undecided registers (REQ-NUM-06)."""
+    """`A` for documents and for registers without a scheme (REQ-NUM-06)."""
     if system_code(request.correspondence_type_code) != DRAWING:
         return FIRST_REVISION
     settings = await projects.drawing_settings(session, project_id=project.id, register=request.unique_in)

@@ -1,4 +1,4 @@
-"""Reads for the consistency check: pages of counters, numbers, audit and documents, each in index order."""
+"""Reads of the consistency check, page by page in index order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ CounterPlace = tuple[int, str, int]  # project, series, range
 async def counters_page(
     session: AsyncSession, *, after: CounterPlace | None, limit: int
 ) -> tuple[Sequence[CounterRow], CounterPlace | None]:
-    """Return counters of all projects in key order, and the place to continue from; None at the end."""
+    """Return counters in key order, and the place to continue from; None at the end."""
     statement = (
         sa.select(
             NumberCounter.project_id,
@@ -63,10 +63,9 @@ async def uncounted_page(
     session: AsyncSession, *, after: CounterPlace | None, limit: int
 ) -> tuple[Sequence[CounterRow], CounterPlace | None]:
     """
-    Return series of the ledger without a counter, such as imported ones, in key order. Each costs one index step.
+    Return series of the ledger without a counter, one index step each, and the place to continue from.
 
     :param limit: series to examine, including counted ones
-    :returns: the series, and the place to continue from; None at the end
     """
     projects = (await session.execute(sa.select(Project.id, Project.project_code).order_by(Project.id))).all()
     uncounted: list[CounterRow] = []
@@ -86,7 +85,6 @@ async def uncounted_page(
 
 
 def _next_series_statement(project_id: int, after: tuple[str, int] | None) -> AnySelect:
-    """Select the next series and range of the ledger: number before its first, and whether it has a counter."""
     places = sa.select(LedgerEntry.series, LedgerEntry.range).where(LedgerEntry.project_id == project_id)
     order = (LedgerEntry.series, LedgerEntry.range)
     if after is None:
@@ -120,7 +118,7 @@ async def last_number(session: AsyncSession, counter: CounterRow) -> int | None:
 
 
 async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
-    """Return the highest sequence issued by a counter; 0 for none."""
+    """0 for none."""
     statement = sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
         LedgerEntry.project_id == counter.project_id,
         LedgerEntry.series == counter.series,
@@ -135,10 +133,8 @@ HIGHEST_KEY = 2**63 - 1
 
 class NumberedDocuments:
     """
-    The documents of one table with their numbers.
-
-    :param printed: attribute with the current printed number
-    :param ended: attribute with the moment of cancellation; `cancelled_at` by default
+    :param printed: attribute with the current number
+    :param ended: attribute with the moment of cancellation
     """
 
     def __init__(self, document: Any, printed: Any, ended: Any = None) -> None:
@@ -158,7 +154,7 @@ class NumberedDocuments:
         return sa.select(*self._columns).where(self._document.public_id.in_(public_ids))
 
     def without_number(self, *, above: int, upto: int) -> AnySelect:
-        """Select project and columns of documents whose number is missing or belongs to another holder."""
+        """Select documents whose number is missing or has another holder."""
         document, holder = self._document, LEDGER.c.holder_public_id
         # With both bounds, the database looks up each number of the page and returns only faults.
         return (
@@ -205,8 +201,7 @@ async def plain_numbers(
     """
     Return a page of the ledger: columns of each rendering, and whether the number is plain.
 
-    A plain number has one final issuing operation, at most revisions since, and agreeing records. Others need a full
-    check.
+    A plain number has one final issuing operation, at most revisions since, and agreeing records.
     """
     is_own_audit = AUDIT.c.reservation_uuid == LEDGER.c.uuid
     # Imported and manual numbers are issued by the operation with the name of their source.
@@ -249,7 +244,6 @@ async def plain_numbers(
 
 
 def _numbers_above(statement: AnySelect, counter: CounterRow, *, after: tuple[int, int], limit: int) -> AnySelect:
-    """Limit a statement to the next numbers of a counter after (sequence, id)."""
     number, (sequence, key) = LEDGER.c.sequence_number, after
     return (
         statement.where(
@@ -267,7 +261,7 @@ def _numbers_above(statement: AnySelect, counter: CounterRow, *, after: tuple[in
 async def sequences(
     session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
 ) -> Sequence[tuple[int, str]]:
-    """Return sequence and source of a counter's next numbers after (sequence, id), in order."""
+    """Return sequence and source of the next numbers after (sequence, id)."""
     statement = sa.select(LEDGER.c.sequence_number, LEDGER.c.source)
     rows = await session.execute(_numbers_above(statement, counter, after=after, limit=limit))
     return [(sequence, source) for sequence, source in rows]
@@ -333,11 +327,7 @@ async def documents_of(
 async def documents_without_number(
     session: AsyncSession, register: NumberedDocuments, *, above: int, limit: int
 ) -> tuple[Sequence[tuple[str, NumberedDocument]], int, int | None]:
-    """
-    Examine the next documents of a register for missing or foreign numbers.
-
-    :returns: project and document of each fault; documents examined; key of the last
-    """
+    """:returns: faults; documents examined; key of the last"""
     last, count = await _page_end(session, register.key, above=above, limit=limit)
     rows = await session.execute(register.without_number(above=above, upto=last)) if last is not None else ()
     return [(project, NumberedDocument(*row)) for project, *row in rows], count, last
@@ -346,11 +336,7 @@ async def documents_without_number(
 async def orphaned_operations(
     session: AsyncSession, *, above: int, limit: int
 ) -> tuple[Sequence[AnyRow], int, int | None]:
-    """
-    Examine the next audit rows for numbers that the ledger does not contain.
-
-    :returns: public id, operation, number and project of each; rows examined; key of the last
-    """
+    """:returns: audit rows without a ledger row; rows examined; key of the last"""
     last, count = await _page_end(session, AUDIT.c.id, above=above, limit=limit)
     if last is None:
         return [], count, last
@@ -365,6 +351,5 @@ async def orphaned_operations(
 
 
 async def count_rows(session: AsyncSession, carriers: Sequence[NumberedDocuments]) -> int:
-    """Count the rows to examine: ledger, audit and documents."""
     keys = (LEDGER.c.id, AUDIT.c.id, *(register.key for register in carriers))
     return sum([await session.scalar(sa.select(sa.func.count(key))) or 0 for key in keys])

@@ -1,4 +1,4 @@
-"""Reads of a project's ledger: series, exports, single numbers. Every read is a keyset page of an index."""
+"""Reads of a project's ledger; every read is a keyset page of an index."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ _EXPORT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class RegisterPlace:
-    """A project, limited to the originators in `organizations`; None for all."""
+    """:param organizations: originators; None for all"""
 
     project: int
     organizations: frozenset[int] | None = None
@@ -115,7 +115,7 @@ class RegisterPlace:
     def with_series(
         self, originator: InstrumentedAttribute[int], series: InstrumentedAttribute[str]
     ) -> list[sa.ColumnElement[bool]]:
-        """Return conditions on a series: begun for one of the organizations, or containing their numbers."""
+        """Begun for one of the organizations, or containing their numbers."""
         return [sa.or_(begun_for, self.has_number_in(series)) for begun_for in self.of(originator)]
 
 
@@ -142,7 +142,6 @@ async def first_originator(session: AsyncSession, *, project_id: int, series: st
 
 
 async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> Sequence[int]:
-    """Return the range numbers of a series' counters, the main one (0) first."""
     rows = await session.scalars(
         sa.select(NumberRange.number)
         .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.kind == RangeKind.KEPT)
@@ -154,7 +153,7 @@ async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> S
 async def numbers_page(
     session: AsyncSession, place: RegisterPlace, *, series: str, ranges: Sequence[int], after: int, limit: int
 ) -> Sequence[NumberRow]:
-    """Return numbers of a series above `after`, all ranges merged by sequence; linked numbers only if visible."""
+    """Merge all ranges by sequence; include linked numbers only if visible."""
     rows: list[NumberRow] = []
     for range_ in ranges:  # one index seek per range; a series has few
         statement = (
@@ -193,10 +192,9 @@ async def gaps_of(
     organizations: Collection[int] | None = None,
 ) -> tuple[list[Gap], list[int]]:
     """
-    Return the explanations of missing sequences, most specific first, and the ids of reset audit rows.
+    Return explanations of missing sequences, most specific first, and the ids of reset audit rows.
 
     :param counter: of this counter only (0: the main one); None: of the whole series
-    :param within: leave out skips outside this range
     :param organizations: disclose reasons and users of these only: ranges by owner, skips by the user's organization
     """
     condition: sa.ColumnElement[bool] = sa.true()
@@ -254,9 +252,7 @@ async def _range_gaps(
     whole: bool,
     organizations: Collection[int] | None,
 ) -> list[Gap]:
-    """
-    :param whole: false leaves out sequences that a range's own counter has passed, since they must exist as numbers
-    """
+    """:param whole: False leaves out sequences that a range's own counter has passed"""
     statement = (
         sa.select(NumberRange, User.username, Organization.organization_code, NumberCounter.last_number)
         .outerjoin(User, User.user_id == NumberRange.user_id)
@@ -280,11 +276,7 @@ async def _range_gaps(
 
 
 async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -> Sequence[sa.Row[str, str, int, str]]:
-    """
-    Return project code, series, last sequence and template of the series with the highest sequences.
-
-    :param since: ignore series unused since then, because those of past years stay full
-    """
+    """:param since: ignore series unused since then, because those of past years stay full"""
     counter = (
         sa.select(NumberCounter.project_id, NumberCounter.series, NumberCounter.last_number)
         .where(NumberCounter.range == 0, NumberCounter.updated_at >= since, NumberCounter.last_number > 0)
@@ -313,7 +305,7 @@ async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -
 async def export_page(
     session: AsyncSession, place: RegisterPlace, *, type_code: str | None, series: str | None, after: int, limit: int
 ) -> Sequence[ExportedNumber]:
-    """Return numbers with a key above `after` in order of issue, in any state."""
+    """In order of issue, in any state."""
     statement = (
         sa.select(*_EXPORT_COLUMNS)
         .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
@@ -345,7 +337,7 @@ async def export_page(
 
 
 async def operations_of_number(session: AsyncSession, number: str) -> list[NumberOperation]:
-    """Return all operations on numbers ever printed as `number`, in order; of several projects, if they share it."""
+    """Several projects may share the number."""
     printed = (
         sa.select(LedgerEntry.public_id)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
@@ -370,13 +362,12 @@ async def _operations(session: AsyncSession, condition: sa.ColumnElement[bool]) 
 
 
 async def renderings(session: AsyncSession, entry: LedgerEntry) -> Sequence[NumberRendering]:
-    """Return all printed forms of a number, oldest first."""
     statement = sa.select(NumberRendering).where(NumberRendering.reservation_id == entry.id)
     return (await session.scalars(statement.order_by(NumberRendering.id))).all()
 
 
 async def holders_of_number(session: AsyncSession, number: str) -> frozenset[UUID]:
-    """Return the documents that ever had the number; of several projects, if they share it."""
+    """Several projects may share the number."""
     statement = (
         sa.select(LedgerEntry.holder_public_id)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)

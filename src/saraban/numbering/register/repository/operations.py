@@ -17,13 +17,7 @@ from saraban.projects.models import Project
 
 @dataclass(frozen=True, slots=True)
 class OperationSearch:
-    """
-    Filters of a project's operations.
-
-    :param person: key of an account
-    :param numbers: public ids of ledger entries
-    :param until: exclusive
-    """
+    """:param until: exclusive"""
 
     project_id: int
     operation: OperationCode | None = None
@@ -63,7 +57,6 @@ async def operations_page(
 
 
 async def entries_printed_as(session: AsyncSession, *, project_id: int, number: str) -> Sequence[UUID]:
-    """Return the ledger entries that ever had this rendering."""
     statement = (
         sa.select(LedgerEntry.public_id)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)

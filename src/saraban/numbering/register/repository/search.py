@@ -25,7 +25,6 @@ async def series_page(
     after: str | None,
     limit: int,
 ) -> Sequence[SeriesOut]:
-    """Return series of a project by name, with or without a counter."""
     counted = await _counted_series(session, place, text=text, after=after, limit=limit)
     last_name = counted[-1].series if len(counted) == limit else None
     others = await _uncounted_series(session, place, text=text, after=after, upto=last_name, limit=limit)
@@ -58,7 +57,7 @@ async def _counted_series(
 
 
 async def series_of(session: AsyncSession, *, columns: Sequence[str], keys: Collection[int]) -> Sequence[AnyRow]:
-    """Return project code, series, last number and the columns, of counters that refer to `keys` in a column."""
+    """Return counters that refer to `keys` in one of the columns."""
     references = [COUNTERS.c[name] for name in columns]
     statement = (
         sa.select(Project.project_code, NumberCounter.series, NumberCounter.last_number, *references)
@@ -84,7 +83,7 @@ def _highest(project_id: InstrumentedAttribute[int], series: InstrumentedAttribu
 async def _uncounted_series(
     session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, upto: str | None, limit: int
 ) -> Sequence[SeriesOut]:
-    """Return series of the ledger without a counter, above `after` and below `upto`."""
+    """Above `after` and below `upto`."""
     series: list[SeriesOut] = []
     on_sqlite = session.get_bind().dialect.name == "sqlite"
     while len(series) < limit:
@@ -100,7 +99,7 @@ async def _uncounted_series(
 def _name_statement(
     project_id: int, text: str | None, after: str | None, upto: str | None, *, most: int, on_sqlite: bool
 ) -> AnySelect:
-    """Select series names, each with the key of its first number if it matches and has no counter."""
+    """The key of a first number is null if the name does not match or has a counter."""
     bounds = [LedgerEntry.project_id == project_id]
     if upto is not None:
         bounds.append(LedgerEntry.series < upto)
@@ -149,7 +148,6 @@ def _names_by_recursion(bounds: list[sa.ColumnElement[bool]], after: str | None,
 
 
 async def _find_series(session: AsyncSession, place: RegisterPlace, keys: Sequence[int]) -> Sequence[SeriesOut]:
-    """Return never counted series by the keys of their first numbers."""
     if not keys:
         return []
     statement = (
@@ -174,9 +172,9 @@ async def _find_series(session: AsyncSession, place: RegisterPlace, keys: Sequen
 
 async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str, limit: int) -> Sequence[AnyRow]:
     """
-    Return distinct numbers with `text` in any printed form; those that begin with it come first.
+    Return numbers with `text` in any printed form; prefixes come first.
 
-    The scan of all printed forms is skipped if the prefixes fill the page or one of them is the exact number.
+    The scan of all forms is skipped if the prefixes fill the page or one is the exact number.
     """
     printed = NumberRendering.document_number
     numbers: dict[int, AnyRow] = {}

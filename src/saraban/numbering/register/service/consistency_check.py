@@ -1,4 +1,4 @@
-"""The consistency check of counters, ledger, audit, renderings and documents."""
+"""The check that counters, ledger, audit, renderings and documents agree."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,12 +35,9 @@ async def check_consistency(
     db: Database, *, carriers: Sequence[NumberedDocuments], progress: Progress = lambda _done, _total: None
 ) -> AsyncIterator[Discrepancy]:
     """
-    Return the disagreements between records, in the order in which they are found.
+    Snapshots last about two seconds: longer ones delay an online `ALTER TABLE` and the purge of old row versions.
 
-    A page is compared in one snapshot of about two seconds: longer ones delay an online `ALTER TABLE` and the removal
-    of old row versions. A page with discrepancies is compared again in a new snapshot; only those found twice count.
-
-    :param carriers: the registers whose documents have numbers
+    A page with discrepancies is compared again in a new snapshot; only those found twice are returned.
     """
     async with db.reading() as session:
         total = await consistency.count_rows(session, carriers)
@@ -52,17 +49,12 @@ async def check_consistency(
 
 
 class _Page(Protocol):
-    """A page of records that is still to be compared."""
-
     async def compare(self, session: AsyncSession) -> "_Compared": ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """
-    :param following: the pages to compare next
-    :param rows: rows of the page, as `progress` counts them
-    """
+    """:param rows: as `progress` counts them"""
 
     discrepancies: Sequence[Discrepancy]
     following: Sequence[_Page]
@@ -85,7 +77,7 @@ class _Check:
         ]
 
     async def compare_pages(self) -> Sequence[Discrepancy]:
-        """Compare pages in one snapshot until its time ends or a page has discrepancies; return confirmed ones."""
+        """Compare pages in one snapshot; return confirmed discrepancies."""
         async with self._db.snapshot() as session:
             end = monotonic() + SNAPSHOT_SECONDS
             while self.pages and monotonic() < end:
@@ -105,7 +97,7 @@ class _Check:
 
 
 def _subject(discrepancy: Discrepancy) -> tuple[str, ...]:
-    """Identify a discrepancy without its detail, which may change between snapshots."""
+    """The detail may change between snapshots."""
     return (discrepancy.what, discrepancy.project, discrepancy.about)
 
 
@@ -126,8 +118,6 @@ class _CounterPage:
 @dataclass(frozen=True, slots=True)
 class _SeriesPage:
     """
-    A page of one counter's numbers: gaps, and numbers that the counter does not explain.
-
     :param seen: the last sequence before the page
     :param position: sequence and key after which it begins
     :param before: the previous number, and its issuing audit row
@@ -192,7 +182,7 @@ _values = lru_cache(maxsize=4096)(orjson.loads)
 
 @dataclass(frozen=True, slots=True)
 class _LedgerPage:
-    """A page of the ledger; only numbers that are not plain get a full check."""
+    """Only numbers that are not plain get a full check."""
 
     carriers: Sequence[NumberedDocuments]
     after: int = 0
@@ -227,8 +217,6 @@ class _LedgerPage:
 
 @dataclass(frozen=True, slots=True)
 class _AuditPage:
-    """Audit rows whose number is missing from the ledger."""
-
     after: int = 0
 
     async def compare(self, session: AsyncSession) -> _Compared:
@@ -242,8 +230,6 @@ class _AuditPage:
 
 @dataclass(frozen=True, slots=True)
 class _DocumentPage:
-    """Documents whose number is missing or belongs to another holder."""
-
     register: NumberedDocuments
     after: int = 0
 

@@ -1,4 +1,4 @@
-"""The number register: series, ledgers, search, utilization, and the history of single numbers."""
+"""The number register: series, ledgers, search, histories."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,12 +51,6 @@ _MOST_REPORTED = 20
 
 @dataclass(frozen=True, slots=True)
 class SeriesLedger:
-    """
-    A page of a series' ledger.
-
-    :param counter: last number of the main counter
-    """
-
     project_code: str
     series: str
     counter: int
@@ -66,8 +60,6 @@ class SeriesLedger:
 
 @dataclass(frozen=True, slots=True)
 class ViewedRegister:
-    """A project and the visible part of its register: all of it, or the caller's organizations."""
-
     project: ProjectRef
     place: RegisterPlace
 
@@ -98,8 +90,6 @@ async def list_series(
     limit: int = 50,
 ) -> Page[SeriesOut]:
     """
-    Return the series of a project by name, with or without a counter.
-
     A caller limited to organizations gets the series begun for them or containing their numbers.
 
     :raises Forbidden: when the caller may see the counters of neither the project nor an organization
@@ -117,8 +107,6 @@ async def series_printing(
     session: AsyncSession, *, columns: Sequence[str], texts: Mapping[int, str]
 ) -> list[tuple[str, str, int]]:
     """
-    Return project code, series and last number of the series that print rows of master data.
-
     :param columns: of the counters, that refer to the rows
     :param texts: printed text by key of the row
     """
@@ -134,7 +122,7 @@ async def search_numbers(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, text: str, limit: int = 20
 ) -> list[FoundNumberOut]:
     """
-    Find numbers by part of any form they ever had, including former revisions and replaced numbers.
+    Match any part of any form, also of former revisions and replaced numbers.
 
     :raises Forbidden: as `list_series`; a caller limited to organizations finds only their numbers
     """
@@ -165,8 +153,6 @@ async def series_ledger(
     limit: int = 50,
 ) -> SeriesLedger:
     """
-    Return the numbers of a series in order, with explained gaps between them.
-
     :param first: the first sequence, without a cursor
     :param limit: numbers on a page; gaps do not count
     :raises NotFound: for an empty series, and for one that the caller may not see
@@ -207,20 +193,18 @@ async def series_ledger(
 
 
 def _redact_line(organizations: Collection[int] | None, line: LedgerLine[NumberRow]) -> LedgerLine[NumberRow]:
-    """Hide another organization's number behind a gap."""
     if line.entry is None or organizations is None or line.entry.originator in organizations:
         return line
     return replace(line, entry=None, gap=Gap(SequenceRange(line.first, line.last), GapReason.OTHER_ORGANIZATION))
 
 
 def _complete_sequences(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[NumberRow]:
-    """End the page between two sequences, since two widths can print one sequence twice."""
+    """Two widths can print one sequence twice; keep both on a page."""
     complete_rows = [row for row in rows if row.sequence != following.sequence]
     return complete_rows or rows
 
 
 async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[SeriesUtilization]:
-    """Update the metric of the fullest series."""
     rows = await ledger.fullest_series(session, since=now - _IN_USE, most=_MOST_MEASURED)
     utilizations = [
         SeriesUtilization(project, series, last / (10**width - 1))
@@ -234,7 +218,7 @@ async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequen
 
 
 def _width(template: str | None) -> int:
-    """Return 0 for a migrated number without a readable format."""
+    """0 for a migrated number without a readable format."""
     try:
         return Template.parse(template or "", drawing=True).width
     except TemplateInvalid:
@@ -242,11 +226,7 @@ def _width(template: str | None) -> int:
 
 
 async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOperation]:
-    """
-    Return the operations on a number, oldest first.
-
-    :raises NotFound: when the number was never printed
-    """
+    """:raises NotFound: when the number was never printed"""
     operations = await ledger.operations_of_number(session, fold(number))
     if not operations:
         raise NotFound(f"No document was ever numbered {number}.")
@@ -259,7 +239,7 @@ async def holders_of_number(session: AsyncSession, *, number: str) -> frozenset[
 
 @dataclass(frozen=True, slots=True)
 class NumberResolution:
-    """The entry that had the number, and the entry that replaces it now; the same if it was not replaced."""
+    """`current` is the same as `asked` if the number was not replaced."""
 
     asked: LedgerEntry
     current: LedgerEntry
@@ -268,11 +248,7 @@ class NumberResolution:
 async def resolve_number(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, number: str, register: str = DOCUMENTS
 ) -> NumberResolution:
-    """
-    Find the current replacement of a number that a register ever printed.
-
-    :raises NotFound: also when the caller neither administers the project nor is a party of the number
-    """
+    """:raises NotFound: also when the caller neither administers the project nor is a party"""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     entry = await by_printed_number(session, project_id=project.id, number=fold(number), register=register)
     if entry is None or not may_see(ctx, entry):
@@ -282,7 +258,7 @@ async def resolve_number(
 
 
 async def _find_replacement(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> LedgerEntry | None:
-    """Follow replacements from `public_id` as far as the caller may see them."""
+    """Follow replacements as far as the caller may see them."""
     current, seen = None, set[UUID]()
     following: UUID | None = public_id
     while following is not None and following not in seen:
@@ -295,7 +271,7 @@ async def _find_replacement(ctx: RequestContext, session: AsyncSession, public_i
 
 
 async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
-    """Return the RFA type code that a number was issued for; None for other documents."""
+    """None for other documents."""
     issued_for = await recorded_issue(session, number)
     if issued_for is not None:
         rfa_type = orjson.loads(issued_for[1]).get("rfaType")
@@ -307,10 +283,8 @@ async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
 @dataclass(frozen=True, slots=True)
 class NumberHistory:
     """
-    :param neighbours: visible numbers that it replaces or is replaced by, by public id
-    :param may_void: the reader may void it now
-    :param may_replace: the reader may void it and issue another for the same parties
-    :param may_settle: it is the reader's own reservation, not expired by the database's clock
+    :param neighbours: visible numbers that it replaces or is replaced by
+    :param may_settle: the reader's own, unexpired reservation
     """
 
     entry: LedgerEntry
@@ -374,11 +348,7 @@ def _may_settle(caller: Caller, entry: LedgerEntry, *, now: datetime) -> bool:
 
 
 async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> NumberRequest:
-    """
-    Return a request with the parties, type and codes that this number was issued for.
-
-    :raises NotFound: also for a number whose issue is not recorded
-    """
+    """:raises NotFound: also for a number whose issue is not recorded"""
     entry = await by_public_id(session, public_id)
     issue = await recorded_issue(session, public_id)
     if entry is None or issue is None or not may_see(ctx, entry):
@@ -406,6 +376,6 @@ async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id:
 
 
 async def number_of_holder(ctx: RequestContext, session: AsyncSession, *, holder: UUID) -> UUID | None:
-    """Return the public id of a document's number, if the caller may read that number."""
+    """None also when the caller may not read that number."""
     entry = await held_by(session, holder)
     return entry.public_id if entry is not None and may_see(ctx, entry) else None

@@ -27,8 +27,6 @@ async def list_operations(
     limit: int = 50,
 ) -> Page[NumberOperation]:
     """
-    Return the operations on a project's numbers, newest first.
-
     :raises NotFound: for a project that the caller may not see
     :raises Forbidden: without access to the counters of the whole project
     :raises Invalid: for a period that ends before it begins

@@ -40,9 +40,7 @@ async def ledger_rows(
     series: str | None = None,
 ) -> AsyncIterator[list[object]]:
     """
-    Return the numbers of a project in order of issue; times are local without a zone, as in sheets.
-
-    Access is checked before the first row. No connection is held while the caller handles rows.
+    Times are local without a zone. Access is checked before the first row; no connection is held between pages.
 
     :raises Forbidden: as `viewed_register`; a caller limited to organizations gets their numbers
     """

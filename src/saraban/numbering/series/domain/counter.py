@@ -1,4 +1,4 @@
-"""Counter keys, periods, printed values and next sequences (REQ-NUM-03, REQ-FMT-09)."""
+"""Counter keys, periods, next sequences (REQ-NUM-03, REQ-FMT-09)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,8 +29,8 @@ class SequenceRange:
 @dataclass(frozen=True, slots=True)
 class RangeDraft:
     """
-    :param organization: the only one that may use a reserved range; None: every permitted issuer
-    :param confirmed_size: number of sequences; needed where it is large, or has more digits than the format
+    :param organization: the only permitted issuer; None: every issuer
+    :param confirmed_size: needed for large ranges
     """
 
     kind: RangeKind
@@ -46,11 +46,7 @@ class RangeDraft:
 
 
 def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collection[int] = ()) -> Iterator[int]:
-    """
-    Yield the sequences above `after` that may be issued, endlessly.
-
-    :param closed: sorted, not overlapping
-    """
+    """Yield free sequences above `after`, endlessly; `closed` is sorted and does not overlap."""
     sequence = after + 1
     for closed_range in closed:
         while sequence < closed_range.first:
@@ -65,7 +61,6 @@ def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collec
 
 
 def sequence_ranges(sequences: Collection[int]) -> list[SequenceRange]:
-    """Merge single sequences into ranges, in order."""
     ranges: list[SequenceRange] = []
     for sequence in sorted(sequences):
         if ranges and ranges[-1].last == sequence - 1:
@@ -114,7 +109,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class CounterKey:
-    """The specification's eight columns, with sentinels: recipient -1, the others 0. Never leaves the process."""
+    """The specification's eight columns; sentinels: recipient -1, the others 0."""
 
     project_id: int
     originator_organization_id: int
@@ -128,8 +123,6 @@ class CounterKey:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCodes:
-    """The codes that a template can print; empty where a document has none."""
-
     project: str
     originator: str
     type: str
@@ -158,7 +151,7 @@ def token_values(codes: PrintedCodes, *, period: Period) -> dict[str, str]:
 
 
 def printed_values(template: Template, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the values that the template prints, which the ledger stores for later renderings (REQ-NUM-06)."""
+    """Values that the ledger stores for later renderings (REQ-NUM-06)."""
     return {name: values[name] for name in sorted(template.tokens & values.keys())}
 
 
@@ -168,7 +161,7 @@ def year_of_issue(moment: datetime, zone: ZoneInfo) -> int:
 
 def ad_year(year: int) -> int:
     """
-    Convert a year of either era to A.D.: 2400 and above is B.E. (REQ-FMT-14).
+    2400 and above is B.E. (REQ-FMT-14).
 
     :raises Invalid: for a year outside 1950 to 2150 A.D.
     """
@@ -189,12 +182,12 @@ class SeriesKey(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class CounterState:
     """
-    State of a counter; `version` guards the compare-and-set, and thereby all that is remembered here.
+    `version` guards the compare-and-set, and thereby all that is remembered here.
 
-    :param closed: ranges that the main counter skips; empty for a reserved range
+    :param closed: ranges that the main counter skips
     :param end: the last sequence of a reserved range
     :param formats: id and version of each format of the project
-    :param contested: another server issues from the series too, so that a remembered state is probably outdated
+    :param contested: another server issues from the series too, so a remembered state is probably outdated
     """
 
     last_number: int

@@ -1,4 +1,4 @@
-"""Values of numbering columns: states, kinds, operations. The texts are stored and appear in JSON."""
+"""Stored values of numbering: states, kinds, operations."""
 
 from enum import StrEnum
 from typing import Final
@@ -9,16 +9,12 @@ DRAWING: Final = "DRAWING"  # the document type that has registers
 
 
 def register_of(type_code: str, stated: str | None = None) -> str:
-    """Return the register in which a number of this type counts and is unique (REQ-NUM-27)."""
+    """The register in which a number counts and is unique (REQ-NUM-27)."""
     return (stated or SHOP_DRAWINGS) if type_code == DRAWING else DOCUMENTS
 
 
 def series_in(register: str, series: str) -> str:
-    """
-    Return the name of a series in a register; registers count separately even if they print alike (REQ-NUM-27).
-
-    Formats cannot print a colon, so the prefix never collides with a series of documents.
-    """
+    """Registers count separately (REQ-NUM-27); formats cannot print the colon of the prefix."""
     return series if register == DOCUMENTS else f"{register}:{series}"
 
 
@@ -42,8 +38,6 @@ class NumberSource(StrEnum):
 
 
 class OperationCode(StrEnum):
-    """Operations in the number audit."""
-
     GENERATE = "GENERATE"
     RESERVE = "RESERVE"
     OVERRIDE = "OVERRIDE"
@@ -75,14 +69,14 @@ RANGE_RELEASED = "RELEASED"  # state of a released range in the audit
 
 
 class OverflowRule(StrEnum):
-    """Behaviour when the digits of a sequence are exhausted."""
+    """When the digits of a sequence are exhausted."""
 
     WIDEN = "widen"
     REFUSE = "refuse"
 
 
 class FormatSource(StrEnum):
-    """Origin of a document's format: its type, the project's default, or the system's fallback."""
+    """Its type's format, the project's default, or the system's fallback."""
 
     SPECIFIC = "specific"
     DEFAULT = "default"

@@ -1,8 +1,7 @@
 """
-Number templates such as `{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}`: parse, check, render.
+Number templates such as `{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}`.
 
-A template is parsed once and rendered in one pass, so a code that contains `{SEQ:4}` or `$&` prints as it is
-(REQ-FMT-06).
+Rendered in one pass, so a code that contains `{SEQ:4}` or `$&` prints as it is (REQ-FMT-06).
 """
 
 import re
@@ -73,7 +72,7 @@ class TemplateText:
 
 @dataclass(frozen=True, slots=True)
 class TemplateToken:
-    """A placeholder; `width` is the minimum number of digits of `SEQ`, 0 for others."""
+    """`width` is the minimum number of digits of `SEQ`, 0 for others."""
 
     name: str
     position: int
@@ -85,7 +84,7 @@ class TemplateToken:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A valid template; `text` is its canonical spelling: folded, aliases replaced."""
+    """`text` is the canonical spelling: folded, aliases replaced."""
 
     text: str
     parts: tuple[TemplateText | TemplateToken, ...]
@@ -93,10 +92,7 @@ class Template:
     @classmethod
     def parse(cls, text: str, *, drawing: bool = False, pointer: str = "/template") -> Self:
         """
-        Parse and check a template.
-
         :param drawing: only drawing formats may print `{CATEGORY}`
-        :param pointer: input field of reported faults
         :raises TemplateInvalid: naming position (from 1) and token
         """
         folded = fold(text)
@@ -118,7 +114,7 @@ class Template:
 
     @property
     def repeats_its_period(self) -> bool:
-        """Whether it prints the month without a year, so that next January repeats this one."""
+        """A month without a year repeats its numbers next year."""
         return self.tokens & PERIODS.keys() == {MONTH}
 
     def render(self, values: Mapping[str, str], *, sequence: int, revision: str) -> str:
@@ -126,14 +122,14 @@ class Template:
         return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, resets=True)
 
     def base(self, values: Mapping[str, str], *, sequence: int) -> str:
-        """Return the number without `{REV}`, which is unique for the life of a document (REQ-NUM-02)."""
+        """The number without `{REV}`, unique for the life of a document (REQ-NUM-02)."""
         return self._print(values, sequence=str(sequence).zfill(self.width), revision="", resets=True)
 
     def series(self, values: Mapping[str, str], *, resets: bool) -> str:
         """
-        Return the name of the series: the printed text without values of `{SEQ}` and `{REV}` (REQ-NUM-03).
+        The printed text without sequence and revision (REQ-NUM-03).
 
-        :param resets: false replaces the period too, so that counting continues across printed periods (REQ-FMT-09)
+        :param resets: False also removes the period, so that counting continues (REQ-FMT-09)
         """
         return self._print(values, sequence="{SEQ}", revision="", resets=resets)
 
@@ -196,7 +192,6 @@ def _refuse(pointer: str, code: str, th: str, en: str, *, position: int, token: 
 
 
 def part_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each part: text in braces, and text between."""
     end = 0
     for match in _TOKEN.finditer(text):
         if match.start() > end:
@@ -208,11 +203,7 @@ def part_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def parse_part(text: str, span: tuple[int, int], *, drawing: bool, pointer: str) -> TemplateText | TemplateToken:
-    """
-    Parse one part of a template: a token with its braces, or literal text.
-
-    :raises TemplateInvalid: naming position and token
-    """
+    """:raises TemplateInvalid: naming position and token"""
     match = _TOKEN.fullmatch(text, *span)
     if match is None:
         return _parse_literal(text, *span, pointer)
@@ -308,7 +299,7 @@ def _check_template(text: str, parts: tuple[TemplateText | TemplateToken, ...], 
 
 @lru_cache(maxsize=1024)
 def stored_template(text: str) -> Template:
-    """Parse a template that was checked when it was saved."""
+    """For templates that were checked when they were saved."""
     return Template.parse(text, drawing=True)
 
 
@@ -320,29 +311,27 @@ _CODE_NAMES = {
 
 
 class Narrowing(NamedTuple):
-    """Codes that limit a format, or the codes of a document; empty where there is none. Ordered by rank."""
+    """Codes of a format or a document, in order of rank; empty where there is none."""
 
     sub_type: str = ""
     rfa_type: str = ""
     discipline: str = ""
 
     def say(self, language: str) -> str:
-        """Return the codes with their kinds, such as `sub type MAT, discipline STR`."""
+        """Such as `sub type MAT, discipline STR`."""
         return ", ".join(
             text.say(language, {"code": code}) for text, code in zip(_CODE_NAMES.values(), self, strict=True) if code
         )
 
 
 class FormatKey(NamedTuple):
-    """Unique key of a format in a project; type 0 is the project's default."""
+    """Type 0 is the project's default."""
 
     type_id: int = 0
     narrowing: Narrowing = Narrowing()
 
 
 class FormatReason(StrEnum):
-    """Why a number has its format."""
-
     NARROWED = "NARROWED"
     TYPE = "TYPE"
     DEFAULT = "DEFAULT"
@@ -363,7 +352,7 @@ _REASONS = {
 
 
 def reason_text(reason: FormatReason, *, type_code: str, narrowing: Narrowing) -> Text:
-    """Return a text such as `format of the sub type MAT`."""
+    """Such as `format of the sub type MAT`."""
     if reason is FormatReason.NARROWED:
         return Text(f"รูปแบบของ{narrowing.say('th')}", f"format of the {narrowing.say('en')}")
     text, values = _REASONS[reason], {"type": type_code}
@@ -378,7 +367,7 @@ _CODE_CHOICES = sorted(
 
 
 def matching_format_keys(type_id: int, document: Narrowing) -> tuple[FormatKey, ...]:
-    """Return the keys of formats that match a document, best first; without any, the system's fallback applies."""
+    """Best first; without any, the system's fallback applies."""
     narrowings = dict.fromkeys(
         Narrowing(*(code if named else "" for code, named in zip(document, choice, strict=True)))
         for choice in _CODE_CHOICES
