@@ -217,13 +217,9 @@ async def gaps_of(
         Gap(
             SequenceRange(row.sequence_number, row.skipped_to),
             GapReason.SKIPPED,
-            *(
-                (row.reason, username, row.created_at)
-                if organizations is None or user_organization in organizations
-                else ()
-            ),
+            *((row.reason, username, row.created_at) if organizations is None or employer in organizations else ()),
         )
-        for row, username, user_organization in rows
+        for row, username, employer in rows
         if row.operation == OperationCode.SKIP and row.sequence_number and row.skipped_to
     ]
     releases = {
