@@ -112,6 +112,27 @@ def test_every_module_that_the_index_of_the_docs_names_is_there() -> None:
     assert lost == []
 
 
+def test_every_function_that_the_index_of_the_docs_names_is_in_its_module() -> None:
+    text = (ROOT / "docs" / "README.md").read_text("utf-8")
+    stops = re.findall(r"`([a-z_]+(?:/[a-z_]+)+)`: ((?:`[\w.]+`(?:, )?)+)", text)
+    lost = [
+        f"{module}: {name}"
+        for module, names in stops
+        for name in re.findall(r"`(?:\w+\.)?(\w+)`", names)
+        if not any(re.search(rf"(?:def|class) {name}\b|^{name}\b", code, re.MULTILINE) for code in texts_of(module))
+    ]
+
+    assert len(stops) > 15
+    assert lost == []
+
+
+def texts_of(module: str) -> list[str]:
+    path = SOURCE / module
+    return [
+        each.read_text("utf-8") for each in ([path.with_suffix(".py")] if not path.is_dir() else path.rglob("*.py"))
+    ]
+
+
 def test_every_requirement_names_a_test_that_exists_or_says_why_it_is_not_met() -> None:
     silent = [
         f"{row[0]}: {row[3]}"

@@ -42,7 +42,8 @@ class Timer:
     :param run: called with the system and the present moment
     :param every: pause between two runs. Each process runs it, first at its start; with `at`, each looks this often.
     :param at: local time of a daily run, in the zone of the deployment. One process runs it. A run that was missed while no
-        worker ran follows at the start, a failed run after ten minutes. After an hour another process may start it too: longer work is a `Job`.
+        worker ran follows at the start, a failed run after ten minutes. Timers run one after another, and after five
+        minutes of one the worker counts as hung: longer work is a `Job`.
     """
 
     name: str
