@@ -32,7 +32,7 @@ Function = types.FunctionType
 _BEGINS = ("__init__", "__post_init__", "__call__", "__aenter__", "__enter__")
 # Of which operations a request contains what an error is about: text (stored text was checked when it was saved), a code, a
 # reservation. Others share the functions, and never come to the line.
-_CREATES = r"(correspondences|rfas|transmittals|drawings)_create$"
+_CREATES = r"(correspondences|rfas|transmittals|circulations|drawings)_create$"
 _ONLY_OF = {
     "INVALID_WORKFLOW_DSL": r"workflow_(publish|activate)_|projects_apply$",
     "MASTER_CODE_TAKEN": r".*_(create|change|import)_|projects_apply$",

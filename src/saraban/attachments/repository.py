@@ -91,7 +91,7 @@ async def forget(ids: Collection[int], session: AsyncSession) -> None:
 
 
 async def release(session: AsyncSession, ids: Collection[int], *, now: datetime) -> None:
-    """Let the clean-up delete files without references."""
+    """Let the clean-up delete files without references; nobody can attach them again."""
     released = sa.update(Attachment).where(Attachment.id.in_(ids), Attachment.workflow_history_id.is_(None))
     await session.execute(released.values(is_temporary=True, expires_at=now))
 

@@ -193,7 +193,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         db: Db,
         once: Idempotent,
     ) -> Response:
-        """Rejected lines do not affect others. An interrupted import continues."""
+        """Rejected lines do not affect others, and registered rows do not change. An interrupted import continues."""
         operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
         receipt = await once.run(operation, uploads.start_import, ctx, importer, public_id, body)
         return await _respond_with_import(importer, ctx, db, receipt, routes.answer)

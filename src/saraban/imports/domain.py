@@ -34,9 +34,9 @@ class ImportResultMissing(DomainError):
 
 class ImportInterrupted(DomainError):
     """
-    The worker stopped twice during this import. Imported lines stay.
+    The worker stopped twice during this import: it was killed, or the file stops every worker.
 
-    It was killed, or the file stops every worker. Upload the same file again to continue.
+    Imported lines stay. Upload the same file again to continue.
     """
 
     kind, code = ErrorKind.BROKEN, "IMPORT_INTERRUPTED"

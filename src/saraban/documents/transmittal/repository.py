@@ -161,7 +161,7 @@ async def save_issued_item(session: AsyncSession, item: ItemState) -> None:
 
 
 async def save_issued_drawings(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
-    """:param said: columns of each row, with its key as `item`"""
+    """:param rows: columns of each row, with its key as `item`"""
     if rows:
         table = table_of(TransmittalDrawing)
         await session.execute(sa.update(table).where(table.c.id == sa.bindparam("item")), rows)

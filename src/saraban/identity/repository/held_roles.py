@@ -223,7 +223,7 @@ async def roles(session: AsyncSession) -> Sequence[Role]:
 
 
 async def holders_at(session: AsyncSession, permission: str, scope: Scope, *, limit: int) -> list[UUID]:
-    """Return holders of the permission in the scope, holders of global roles last."""
+    """Return holders of the permission, or of every permission, in the scope; holders of global roles last."""
     assignment = UserAssignment
     everywhere = sa.and_(
         assignment.organization_id.is_(None), assignment.project_id.is_(None), assignment.contract_id.is_(None)

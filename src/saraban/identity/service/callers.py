@@ -168,7 +168,11 @@ async def users_of(
 async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> dict[int, dict[UUID, int]]:
-    """Return keys by public id, of people who hold one of the permissions somewhere."""
+    """
+    Return by organization the keys of its active members by public id.
+
+    :param permissions: only of members who hold one of these somewhere
+    """
     members: dict[int, dict[UUID, int]] = {key: {} for key in organization_ids}
     if organization_ids:
         for row in await repository.members_of_each(session, organization_ids, permissions):

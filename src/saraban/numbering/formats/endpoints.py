@@ -92,7 +92,7 @@ async def delete_format(
     ctx: Context,
     reason: Annotated[str, SingleLine(500, shortest=5), Query(description="Kept in the audit.")],
 ) -> None:
-    """Its documents then take the next matching format."""
+    """Its documents then take the next matching format: of the type, the default of the project, or of the system."""
     await db.transact(service.delete_format, ctx, public_id=public_id, reason=reason)
 
 

@@ -40,7 +40,7 @@ async def _create(ctx: RequestContext, session: AsyncSession, body: RangeIn) -> 
 
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
-    """An impossible range is refused as on creation."""
+    """The number of its sequences, and the next number of the series. An impossible range is refused as on creation."""
     plan = await number_plan.plan(ctx, session, request_of(body))
     return await service.range_effect(ctx, session, plan, body.draft)
 

@@ -156,7 +156,6 @@ async def recipients(session: AsyncSession, *, document_ids: Collection[int]) ->
 
 
 def status_key(code: str | sa.BindParameter[str]) -> sa.ScalarSelect[int]:
-
     return sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
 
 

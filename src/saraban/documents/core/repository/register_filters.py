@@ -261,7 +261,7 @@ _PLACES_OF_PROJECT = sa.union_all(_EVERY_PROJECT.where(_project.c.uuid == sa.bin
 
 
 async def find_places(session: AsyncSession, reach: Reach | None, project: UUID | None) -> Places:
-    """Return the projects, or one, and the contracts that open something to a reader; without `reach` none."""
+    """Return the projects, or one, and the contracts that open something to a reader; without `reach` no contracts."""
     statement = _PLACES if project is None else _PLACES_OF_PROJECT
     is_limited = reach is not None and not reach.everything
     values = {

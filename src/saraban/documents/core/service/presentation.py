@@ -76,7 +76,6 @@ def _recipient_answer(recipient: RecipientRow) -> RecipientAnswer:
 
 
 def coded(code: str, english: str | None, thai: str | None) -> CodeAnswer:
-
     return CodeAnswer(code=code, name=english or thai, name_th=thai)
 
 

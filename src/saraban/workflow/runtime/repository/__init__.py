@@ -49,7 +49,7 @@ _CHANGE_ITEMS, _DELETE_ITEMS = (
     statement.where(_ITEMS.c.instance_id == sa.bindparam("instance"))
     for statement in (sa.update(_ITEMS), sa.delete(_ITEMS))
 )
-_LOCKED = {wait: _HINTED.with_for_update(skip_locked=not wait) for wait in (True, False)}
+_LOCKED = _HINTED.with_for_update()
 
 
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
@@ -302,9 +302,8 @@ class LockedInstance:
     has_files: bool
 
 
-async def lock_instance(session: AsyncSession, public_id: UUID, *, wait: bool = True) -> LockedInstance | None:
-    """Lock an instance; return None if there is none, or without `wait` if it is locked."""
-    row = (await session.execute(_LOCKED[wait], {"public_id": public_id})).one_or_none()
+async def lock_instance(session: AsyncSession, public_id: UUID) -> LockedInstance | None:
+    row = (await session.execute(_LOCKED, {"public_id": public_id})).one_or_none()
     return None if row is None else LockedInstance(Instance(*row[:-1]), bool(row[-1]))
 
 

@@ -126,9 +126,11 @@ async def _find_work_items(session: AsyncSession, taken: StepTaken) -> repositor
 
 
 def _count_items_before(held: HeldInstance) -> int | None:
-    if held.row.current_state not in held.definition.states:  # a state that a migration removed
+    state = held.definition.states.get(held.row.current_state)
+    if state is None:  # a migration removed it
         return None
-    if assignees.is_first_draft(held.row, held.definition):
+    # A migration raises the version, and the answers of a review write work items without a step.
+    if held.row.version_no == 1 and state.review is None and assignees.is_first_draft(held.row, held.definition):
         return 0
     pending = assignees.pending_by_definition(held)
     return len(pending.organizations) + len(pending.users) or None

@@ -14,7 +14,6 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.operation import Receipt
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Step, TransitionNotPossible
-from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.subject import Envelope, InstanceStatus
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import delegation, interventions
@@ -79,6 +78,8 @@ class Transitions:
 
     async def _take(self, request: TransitionRequest) -> Transitioned:
         started = stopwatch()
+        if not request.command.names_a_version:
+            await self._read_version(request)
         operation = request.policy.operation(request.ctx, request.instance_id, request.command)
         try:
             receipt = await self._idempotency.run(operation, self.step, request)
@@ -94,24 +95,27 @@ class Transitions:
 
     async def step(self, request: TransitionRequest, session: AsyncSession) -> Receipt:
         """:raises NotFound: when there is none, or the caller may not see its subject"""
-        locked = await repository.lock_instance(session, request.instance_id, wait=False)
-        if locked is None and (row := await repository.instance(session, request.instance_id)) is not None:
-            # Another transaction holds the lock: this request was made for the version before it.
-            self._record_read(request, row, await definitions.load(session, row.definition_id))
-            locked = await repository.lock_instance(session, request.instance_id)
+        locked = await repository.lock_instance(session, request.instance_id)
         held = await hold(request.ctx, session, locked, subjects=self._subjects)
-        self._record_read(request, held.row, held.definition)
+        action, definition = request.command.action, held.definition
+        request.is_known = action in definition.actions or action in interventions.WORDS
+        request.workflow_code = definition.code
+        self._record_version(request, held.row)
         request.is_visible = True
         check_payload(request.command, held)
         request.done = await persist_transition(session, await request.policy.decide(session, held, request))
         return request.done.receipt
 
-    def _record_read(self, request: TransitionRequest, row: Instance, definition: Definition) -> None:
+    async def _read_version(self, request: TransitionRequest) -> None:
+        """Read the version that a request without one is made for: a step of another process must not count as seen."""
+        async with self._db.reading() as session:
+            row = await repository.instance(session, request.instance_id)
+        if row is not None:
+            self._record_version(request, row)
+
+    def _record_version(self, request: TransitionRequest, row: Instance) -> None:
         """Record the version that a request read, for concurrent requests that have read none, too."""
-        action = request.command.action
-        request.is_known = action in definition.actions or action in interventions.WORDS
-        request.workflow_code, request.seen_state = definition.code, request.seen_state or row.current_state
-        request.read_version = row.version_no
+        request.seen_state, request.read_version = request.seen_state or row.current_state, row.version_no
         for other in (request, *self._concurrent.get(row.id, ())):
             other.seen_version = other.seen_version or row.version_no
 
