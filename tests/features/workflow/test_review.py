@@ -20,14 +20,20 @@ from saraban.notifications import service as notifications
 from saraban.notifications.models import Notification
 from saraban.projects.models import ReviewTeamMember
 from saraban.workflow.runtime.domain.review_response import BranchClosed
-from saraban.workflow.runtime.models import DelegationRow, WorkflowBranch, WorkflowHistory, WorkflowInstance
+from saraban.workflow.runtime.models import (
+    DelegationRow,
+    WorkflowBranch,
+    WorkflowHistory,
+    WorkflowInstance,
+    WorkflowWorkItem,
+)
 from saraban.workflow.runtime.service import assignment
 from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict
 from tests.definitions import EXAMPLES
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, envelopes_of
-from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
+from tests.factories.review import BRANCHES, WORDS, answer, branches, reviewed, seat, under_review
 from tests.reviews import CONTROL, change, history, inbox, rows, spread, waited_for
 
 
@@ -598,3 +604,29 @@ async def lend(office: Office, delegator: int, delegate: int) -> None:
         session.add(row)
 
     await office.db.transact(add)
+
+
+class TestReviewOfADraft:
+    async def test_leaves_no_work_items_when_a_step_ends_it(self, asked: Office) -> None:
+        definition = reviewed()
+        review = next(state for state in definition["states"] if state["name"] == "review")
+        close = {"to": "passed", "label": WORDS, "optional": True, "require": {"party": ["originator"]}}
+        verdicts = {**review["review"], "then": {"for": {"to": "passed"}, "against": {"to": "passed"}}}
+        draft = review | {
+            "name": "draft",
+            "initial": True,
+            "editable": True,
+            "on": {"close": close},
+            "review": verdicts,
+        }
+        passed = next(state for state in definition["states"] if state["name"] == "passed")
+        await asked.define({**definition, "states": [draft, passed]})
+        instance = (await asked.start(asked.letter(), code="REVIEWED")).instance_public_id
+        structure = (await branches(asked, instance))["structure"].public_id
+        await answer(asked, instance, structure, by="reviewer.consultant")
+
+        await asked.act(instance, "close", by="dc.contractor")
+
+        async with asked.db.reading() as session:
+            items = await session.scalar(sa.select(sa.func.count()).select_from(WorkflowWorkItem))
+        assert items == 0
