@@ -16,7 +16,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,33 +32,53 @@ Function = types.FunctionType
 _BEGINS = ("__init__", "__post_init__", "__call__", "__aenter__", "__enter__")
 # Of which operations a request contains what an error is about: text (stored text was checked when it was saved), a code, a
 # reservation. Others share the functions, and never come to the line.
-_CREATES = r"(correspondences|rfas|transmittals|circulations|drawings)_create$"
 _ONLY_OF = {
     "INVALID_WORKFLOW_DSL": r"workflow_(publish|activate)_|projects_apply$",
     "MASTER_CODE_TAKEN": r".*_(create|change|import)_|projects_apply$",
-    "NUMBER_STATE_CONFLICT": rf"{_CREATES}|.*_renumber$|document_numbering_(cancel|confirm|void)",
+    "NUMBER_STATE_CONFLICT": r".*_renumber$|document_numbering_void",
     "NUMBER_TEMPLATE_INVALID": r"document_numbering_|projects_",
-    "RESERVATION_EXPIRED": rf"{_CREATES}|document_numbering_(cancel|confirm)$",
 }
+_OF_RESERVATIONS = {"NUMBER_STATE_CONFLICT", "RESERVATION_EXPIRED"}
 
 
 def operation_errors(app: FastAPI) -> dict[str, list[str]]:
     """Return the codes of each operation, without those that `error_catalogue` derives from the operation's form."""
     by_name = {error.__name__: error for error in every_error()}
-    paths, walks = app.openapi()["paths"], {}
+    description = app.openapi()
+    paths, walks = description["paths"], {}
     for context in iter_route_contexts(app.routes):
         if not isinstance(context.original_route, APIRoute):
             continue
         for method in context.methods or ():
             if operation := paths.get(context.path_format, {}).get(method.lower()):
                 codes = Walk(list(_calls(context.dependant)), by_name).codes()
-                walks[operation["operationId"]] = codes - _impossible(context.original_route.endpoint)
-    return {name: sorted(_own(name, codes)) for name, codes in sorted(walks.items()) if _own(name, codes)}
+                possible = codes - _impossible(context.original_route.endpoint)
+                walks[operation["operationId"]] = possible - _foreign(operation, description["components"]["schemas"])
+    return {name: sorted(codes) for name, codes in sorted(walks.items()) if codes}
 
 
-def _own(operation: str, codes: set[str]) -> set[str]:
-    foreign = {code for code, pattern in _ONLY_OF.items() if not re.match(pattern, operation)}
-    return codes - (OF_FORM - {NotFound.code}) - foreign
+def _foreign(operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> set[str]:
+    """Return the errors that a request of the operation cannot be about."""
+    about = {code for code, pattern in _ONLY_OF.items() if re.match(pattern, operation["operationId"])}
+    if "reservationToken" in _field_names(operation.get("requestBody"), schemas):
+        about |= _OF_RESERVATIONS
+    return (OF_FORM - {NotFound.code}) | ((_ONLY_OF.keys() | _OF_RESERVATIONS) - about)
+
+
+def _field_names(body: Any, schemas: Mapping[str, Any]) -> set[str]:
+    names: set[str] = set()
+    parts, followed = [body], set()
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            names.update(part.get("properties", ()))
+            parts += part.values()
+            if (reference := part.get("$ref")) and reference not in followed:
+                followed.add(reference)
+                parts.append(schemas[reference.rpartition("/")[2]])
+        elif isinstance(part, list):
+            parts += part
+    return names
 
 
 def _impossible(endpoint: Any) -> set[str]:
