@@ -26,7 +26,7 @@ _RETIRED |= dict.fromkeys(("SARABAN_MAIL_ATTEMPTS", "SARABAN_MAIL_RETRY_SECONDS"
 
 
 class SettingMisspelt(DomainError):
-    """A variable's name is close to a setting's, or that of a retired setting."""
+    """A variable's name is close to the name of a setting, or is the name of a retired setting."""
 
     kind, code = ErrorKind.INVALID, "SETTING_MISSPELT"
     says = Text(

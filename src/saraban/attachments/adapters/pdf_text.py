@@ -125,7 +125,7 @@ def _utf16(get: Callable[[object, int], int]) -> str:
 
 
 class _Piece(NamedTuple):
-    """:param span: marked content whose text replaces that of its pieces"""
+    """:param span: marked content whose text replaces the text of its pieces"""
 
     text: str
     span: int | None

@@ -50,7 +50,7 @@ class HeadFile:
         send: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
         self.path = path
-        self.cut: set[str] = set()  # journals whose last block is not that of the file
+        self.cut: set[str] = set()  # journals whose last block differs from the last block in the file
         self._own_key, self._send = own_key, send
 
     @cached_property

@@ -147,7 +147,7 @@ _NOT_IN_SCHEME: Final = Text(
 
 
 class RevisionNotForward(DomainError):
-    """The label of a new revision must come after that of the newest revision."""
+    """The label of a new revision must come after the label of the newest revision."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_REVISION_NOT_FORWARD"
     says = Text(

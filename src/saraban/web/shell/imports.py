@@ -1,5 +1,6 @@
 """The pages of every import: upload, check, start and progress."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Final
 from uuid import UUID
@@ -63,22 +64,22 @@ class ImportPage(PageModel):
     headings: Mapping[str, Text]
 
 
-class ImportPages:
+class ImportPages(ABC):
     importer: AnyImporter
     address: str
     permission: str
     query: type[ImportQuery] = ImportQuery
 
+    @abstractmethod
     async def list_page(
         self, page: PageRequest, session: AsyncSession, query: ImportPlace
-    ) -> tuple[ProjectRef, Callable[..., ImportsPage]]:
-        raise NotImplementedError
+    ) -> tuple[ProjectRef, Callable[..., ImportsPage]]: ...
 
-    def import_page(self, page: PageRequest, import_row: AnyImportRow) -> Callable[..., ImportPage]:
-        raise NotImplementedError
+    @abstractmethod
+    def import_page(self, page: PageRequest, import_row: AnyImportRow) -> Callable[..., ImportPage]: ...
 
-    def choice(self, values: FormValues, import_row: AnyImportRow) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def choice(self, values: FormValues, import_row: AnyImportRow) -> object: ...
 
     async def show_list(
         self, page: PageRequest, session: AsyncSession, state: FormState, query: ImportPlace, cursor: str | None = None

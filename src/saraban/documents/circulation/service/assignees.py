@@ -46,7 +46,7 @@ class NotAssigned(Forbidden):
 def find_part(
     person: Caller, assignees: Sequence[AssigneeRow], reassigned_to: Sequence[PersonRef] = ()
 ) -> AssigneeRow | None:
-    """Return the person's part, or that of an assignee who left if it was reassigned."""
+    """Return the person's part, or the reassigned part of an assignee who left."""
     part = next((row for row in assignees if row.routing.assigned_to == person.user_id), None)
     if part is None and any(assignee.public_id == person.public_id for assignee in reassigned_to):
         return next((row for row in assignees if not row.is_active and domain.is_open(row.routing.status)), None)
@@ -212,7 +212,7 @@ async def assignee_to_answer(
     delegator: UUID | None,
     envelope: workflow.Envelope,
 ) -> tuple[Caller, AssigneeRow]:
-    """Choose the caller's own part while it is open, else that of a delegator."""
+    """Choose the caller's own part while it is open, else a delegator's part."""
     part = find_part(ctx.caller, row.assignees, envelope.waiting_for.people)
     if delegator == ctx.caller.public_id or (
         delegator is None and part is not None and domain.is_open(part.routing.status)

@@ -226,7 +226,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The facts that decide who sees a revision."""
+    """The facts that decide which readers see a revision."""
 
     project: int
     contract: int | None

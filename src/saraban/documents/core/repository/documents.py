@@ -1,4 +1,4 @@
-"""Statements of documents, which check who sees what as `domain.may_see` does."""
+"""Statements of documents; they apply the rule of `domain.may_see`."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """
 Pages of registers: narrow rows of `document_reach`, read along an index for each key of the reader.
 
-The statements name the index: statistics of both databases ignore a reader who sees one row in a thousand.
+The statements name the index: the statistics of both databases do not know that a reader sees one row in a thousand.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -41,7 +41,7 @@ def read(raw: Json, at: str, faults: Faults) -> Review | None:
     completion = _completion(part.get("completion", "all"), f"{at}/completion", len(branches), faults)
     veto = _veto(part.get("veto", False), f"{at}/veto", answers, faults)
     hidden = parts.flag(part, "hidden", at, faults)
-    then, events = _then(part["then"], f"{at}/then", faults)
+    then, events = _read_verdicts(part["then"], f"{at}/then", faults)
     if len(faults.problems) > faults_before:
         return None
     return Review(branches, answers, completion, then, veto, hidden, events)
@@ -156,7 +156,7 @@ def _veto(raw: Json, at: str, answers: Mapping[str, AnswerOption], faults: Fault
     return against & {code for code in codes if isinstance(code, str)}
 
 
-def _then(raw: Json, at: str, faults: Faults) -> tuple[dict[Verdict, str], dict[Verdict, SideEffects]]:
+def _read_verdicts(raw: Json, at: str, faults: Faults) -> tuple[dict[Verdict, str], dict[Verdict, SideEffects]]:
     then: dict[Verdict, str] = {}
     events: dict[Verdict, SideEffects] = {}
     part = faults.keys(raw, at, needed={FOR, AGAINST})

@@ -257,7 +257,7 @@ def _remainder(above: Json, below: Json, budget: Budget) -> float | int:
     return plain(math.fmod(left, right))
 
 
-def _ordered(test: Callable[[Json, Json, Budget], bool]) -> Callable[[Values, Budget], bool]:
+def _compare_in_order(test: Callable[[Json, Json, Budget], bool]) -> Callable[[Values, Budget], bool]:
     def holds(values: Values, budget: Budget) -> bool:
         return test(values[0], values[1], budget) and (len(values) < 3 or test(values[1], values[2], budget))
 
@@ -350,8 +350,8 @@ BINARY: dict[str, Callable[[Json, Json, Budget], Json]] = {
 }
 
 VARIADIC: dict[str, Callable[[Values, Budget], Json]] = {
-    "<": _ordered(less),
-    "<=": _ordered(less_or_equal),
+    "<": _compare_in_order(less),
+    "<=": _compare_in_order(less_or_equal),
     "max": _extreme(max),
     "min": _extreme(min),
     "+": _add,

@@ -78,7 +78,7 @@ def _allows_null(layer: JsonObject) -> bool:
     return "null" in (types if isinstance(types, list) else [types]) or None in options or layer.get("const", 0) is None
 
 
-def said(field: Field, value: Json) -> Text:
+def field_text(field: Field, value: Json) -> Text:
     option_label = next(
         (option.label for option in field.options if type(option.value) is type(value) and option.value == value), None
     )
@@ -229,4 +229,4 @@ def _bounds(
     return lowest, highest, step
 
 
-__all__ = ["NO", "YES", "Field", "Option", "figure", "payload_fields", "payload_nulls", "said", "written"]
+__all__ = ["NO", "YES", "Field", "Option", "field_text", "figure", "payload_fields", "payload_nulls", "written"]

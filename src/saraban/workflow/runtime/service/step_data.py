@@ -13,7 +13,7 @@ from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import Definition, Transition, names
 from saraban.workflow.language.schema import Field, payload_fields
-from saraban.workflow.language.schema.fields import said, written
+from saraban.workflow.language.schema.fields import field_text, written
 from saraban.workflow.language.subject import ValueOut
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
@@ -110,7 +110,7 @@ def changed_values(definition: Definition, payload: Any, before: JsonObject) -> 
     for name, value in payload.items():
         value_field = fields.get(name) or _untyped_field(name)
         is_changed = name in before and not step_data.same(before[name], value)
-        old, old_text = (before[name], said(value_field, before[name])) if is_changed else (None, None)
+        old, old_text = (before[name], field_text(value_field, before[name])) if is_changed else (None, None)
         changes.append(ChangedValueOut(**dict(_value_out(value_field, value)), before=old, before_text=old_text))
     return tuple(changes)
 
@@ -125,7 +125,7 @@ def _untyped_field(name: str) -> Field:
 
 
 def _value_out(value_field: Field, value: Json) -> ValueOut:
-    text = said(value_field, value) if value_field.kind != "json" or isinstance(value, bool | int | float) else None
+    text = field_text(value_field, value) if value_field.kind != "json" or isinstance(value, int | float) else None
     raw_text = "–" if value is None else written(value)
     label = value_field.label or Text(value_field.name, value_field.name)
     return ValueOut(

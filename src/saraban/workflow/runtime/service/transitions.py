@@ -97,9 +97,8 @@ class Transitions:
         """:raises NotFound: when there is none, or the caller may not see its subject"""
         locked = await repository.lock_instance(session, request.instance_id)
         held = await hold(request.ctx, session, locked, subjects=self._subjects)
-        action, definition = request.command.action, held.definition
-        request.is_known = action in definition.actions or action in interventions.WORDS
-        request.workflow_code = definition.code
+        action, request.workflow_code = request.command.action, held.definition.code
+        request.is_known = action in held.definition.actions or action in interventions.WORDS
         self._record_version(request, held.row)
         request.is_visible = True
         check_payload(request.command, held)
